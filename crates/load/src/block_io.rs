@@ -16,7 +16,7 @@ use crate::workload::Error;
 use observe::latency::Latency;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// One job: what to do to which file.
@@ -123,14 +123,5 @@ impl Pattern {
 
     fn is_random(self) -> bool {
         matches!(self, Pattern::Randwrite | Pattern::Randread)
-    }
-}
-
-/// A damaged or stale block as an error.
-fn wrong(path: &Path, block: u64, damage: crate::stamp::Damage) -> Error {
-    Error::WrongData {
-        place: format!("block {block} of {}", path.display()),
-        expected: damage.expected,
-        found: damage.found,
     }
 }

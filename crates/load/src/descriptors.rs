@@ -20,11 +20,7 @@ pub struct Connections {
 
 /// Raises this process's limit to what its connections need.
 pub fn make_room(connections: &Connections) -> Result<(), Error> {
-    let refused = |source: nix::errno::Errno| Error::Engine {
-        engine: "the load".into(),
-        action: "have more descriptors".into(),
-        source: source.into(),
-    };
+    let refused = |source: nix::errno::Errno| Error::engine("the load", "have more descriptors", source);
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(refused)?;
     let wanted = wanted(connections, soft, hard)?;
     if soft < wanted {

@@ -87,7 +87,7 @@ pub fn run(connections: &mut impl Connections, first: Vec<Option<Instant>>, cont
 
 /// The system does not say who can be read.
 pub fn cannot_wait(source: std::io::Error) -> Error {
-    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
+    Error::engine("the load", "wait for answers", source)
 }
 
 #[cfg(test)]

@@ -52,6 +52,18 @@ impl Finished {
         };
         [&self.stdout, &self.stderr].map(|text| lines(text)).join("\n").trim().to_string()
     }
+
+    /// Itself where it ended well.
+    ///
+    /// # Errors
+    /// How `program` ended otherwise.
+    pub fn succeeded(self, program: &str) -> Result<Finished, Error> {
+        if self.status.success() {
+            return Ok(self);
+        }
+        let (program, status) = (program.into(), self.status.to_string());
+        Err(Error::Program { program, status, log: self.last_lines() })
+    }
 }
 
 /// The program's file, as the shell would find it.
@@ -72,11 +84,7 @@ pub fn run(
     timeout: Duration,
     interrupted: &AtomicBool,
 ) -> Result<Finished, Error> {
-    let refused = |action: &str, source: io::Error| Error::Engine {
-        engine: arguments[0].clone(),
-        action: action.into(),
-        source: source.into(),
-    };
+    let refused = |action: &str, source: io::Error| Error::engine(arguments[0].clone(), action, source);
     let started = Instant::now();
     let mut child = Command::new(&arguments[0])
         .args(&arguments[1..])

@@ -325,7 +325,7 @@ pub trait Database: Sync {
 
 /// A refusal or loss as a workload's error: `map_err(failed("postgres", "load the rows"))`.
 pub fn failed(engine: &'static str, action: &'static str) -> impl FnOnce(wire::Error) -> Error {
-    move |error| Error::Engine { engine: engine.into(), action: action.into(), source: Box::new(error) }
+    move |error| Error::engine(engine, action, error)
 }
 
 /// Wrong data unless both are the same.
@@ -333,7 +333,7 @@ pub fn same(place: &str, expected: &str, found: &str) -> Result<(), Error> {
     if expected == found {
         return Ok(());
     }
-    Err(Error::WrongData { place: place.into(), expected: expected.into(), found: found.into() })
+    Err(Error::wrong_data(place, expected, found))
 }
 
 pub(crate) fn server<'a>(place: &'a Place, engine: &'static str) -> Result<&'a Server, Error> {

@@ -14,6 +14,7 @@ mod tests;
 mod turnout;
 
 pub use drive::{Means, Replay};
+pub use line::shortened;
 pub use tally::{Fault, Tally};
 
 /// When a replay's statements are sent.

@@ -9,7 +9,9 @@
 //! | 16..20 | CRC-32 of all other bytes |
 //! | 20.. | anything |
 
+use crate::workload::Error;
 use crc32fast::Hasher;
+use std::path::Path;
 
 /// Bytes at the start of a block that [`stamp`] needs.
 pub const STAMP_BYTES: usize = 20;
@@ -23,6 +25,13 @@ pub struct Damage {
     pub expected: String,
     /// What stood there.
     pub found: String,
+}
+
+impl Damage {
+    /// As a workload's error: which block of which file.
+    pub fn of(self, path: &Path, block: u64) -> Error {
+        Error::wrong_data(format!("block {block} of {}", path.display()), self.expected, self.found)
+    }
 }
 
 /// Writes number, serial and checksum into a block.

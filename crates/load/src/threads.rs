@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn fails(what: &str) -> Error {
-        Error::Engine { engine: what.into(), action: "work".into(), source: io::Error::other("no").into() }
+        Error::engine(what, "work", io::Error::other("no"))
     }
 
     #[test]

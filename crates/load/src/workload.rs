@@ -387,4 +387,18 @@ impl Error {
     pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { action, path: path.into(), source }
     }
+
+    /// What was read back is not what was written.
+    pub fn wrong_data(place: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::WrongData { place: place.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// A refusal of an engine or a program.
+    pub fn engine(
+        engine: impl Into<String>,
+        action: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
+        Error::Engine { engine: engine.into(), action: action.into(), source: source.into() }
+    }
 }

@@ -196,12 +196,12 @@ fn compare(what: &str, host: &str, expected: u64, found: u64) -> Result<(), Erro
         return Ok(());
     }
     let place = format!("{what} of {host}");
-    Err(Error::WrongData { place, expected: expected.to_string(), found: found.to_string() })
+    Err(Error::wrong_data(place, expected.to_string(), found.to_string()))
 }
 
 /// A database's server refused.
 fn refused(engine: &'static str, action: &'static str) -> impl Fn(wire::Error) -> Error {
-    move |source| Error::Engine { engine: engine.into(), action: action.into(), source: source.into() }
+    move |source| Error::engine(engine, action, source)
 }
 
 /// Everything that the site answers, host by host, a host's front page first.

@@ -121,10 +121,8 @@ const QUESTIONS: [(&str, &[&str]); 5] = [
 fn run(s: &mut Session) -> Result<(), Error> {
     let (loops, seed) = (s.loops, s.seed());
     let data: Vec<Vec<String>> = TABLES.iter().map(|table| table.rows(loops, seed)).collect();
-    let expected = s.apart(|| answers(&data)).map_err(|source| Error::Engine {
-        engine: engines::sqlite::ENGINE.name.into(),
-        action: "tell beforehand what questions must give".into(),
-        source: Box::new(source),
+    let expected = s.apart(|| answers(&data)).map_err(|source| {
+        Error::engine(engines::sqlite::ENGINE.name, "tell beforehand what questions must give", source)
     })?;
     s.connect()?;
     s.time("create_table", TABLES.len() as u64, |s| {

@@ -356,7 +356,7 @@ impl<'a, 'b> Session<'a, 'b> {
             return Ok(());
         }
         let (expected, found) = (expected.to_string(), found.to_string());
-        Err(Error::WrongData { place: format!("{what} {:?}", shown(sql)), expected, found })
+        Err(Error::wrong_data(format!("{what} {:?}", shown(sql)), expected, found))
     }
 
     fn execute(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
@@ -369,8 +369,7 @@ impl<'a, 'b> Session<'a, 'b> {
     }
 
     fn failed(&self, sql: &str, error: wire::Error) -> Error {
-        let engine = self.database.name().into();
-        Error::Engine { engine, action: format!("run {:?}", shown(sql)), source: Box::new(error) }
+        Error::engine(self.database.name(), format!("run {:?}", shown(sql)), error)
     }
 
     /// Tells the time once a second, and gives up when the user interrupts.

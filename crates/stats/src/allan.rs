@@ -70,12 +70,6 @@ impl Series {
         self.rates.len() as f64 * self.slice_seconds
     }
 
-    /// The longest average that is taken for measured.
-    #[must_use]
-    pub fn measured_seconds_max(&self) -> f64 {
-        (self.rates.len() / AVERAGES_MIN) as f64 * self.slice_seconds
-    }
-
     /// The spread at this length as measured, with the chi-square interval of its degrees of freedom. None: the series is too short.
     #[must_use]
     pub fn spread(&self, seconds: f64) -> Option<Spread> {

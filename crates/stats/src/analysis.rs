@@ -5,7 +5,7 @@ use crate::compare::{Held, Verdict, holm, verdict};
 use crate::drift::drift;
 use crate::effects::{Interaction, Swing, interactions, swings};
 use crate::importance::{Importance, NoShares, importance};
-use crate::interval::{Contrast, contrast, mean, median, median_interval_ranks, rounds_for_half_width};
+use crate::interval::{Contrast, contrast, mean, median, rounds_for_half_width};
 use crate::nonparametric::{hodges_lehmann, sign_flip_p};
 use crate::observations::{Observations, Rules};
 use crate::outliers::{MODIFIED_Z_MAX, modified_z};
@@ -29,8 +29,6 @@ pub struct Analysis {
     pub swings: Vec<Swing>,
     /// For each pair of factors, what the one does to the other's effect.
     pub interactions: Vec<Interaction>,
-    /// Rounds in which every scenario has a value.
-    pub rounds_complete: usize,
     /// The widest half-width of the family, a fraction.
     pub half_width_max: Option<f64>,
     /// Rounds that the wanted precision would take at this spread.
@@ -54,12 +52,6 @@ pub struct CellSummary {
     pub interval: Option<(f64, f64)>,
     /// Median.
     pub median: f64,
-    /// Distribution-free interval of the median (F11), where there are enough rounds.
-    pub median_interval: Option<(f64, f64)>,
-    /// Smallest.
-    pub minimum: f64,
-    /// Largest.
-    pub maximum: f64,
     /// Against the baseline, log scale.
     pub versus_baseline: Option<Contrast>,
     /// Whether it can't be told from the best.
@@ -89,11 +81,8 @@ pub struct Claim {
     pub within: Vec<(String, String)>,
     /// The verdict on a.
     pub verdict: Verdict,
-    /// Exact sign-flip p, the check beside a claimed difference; none where nothing is claimed.
-    pub sign_flip_p: Option<f64>,
-    /// Hodges-Lehmann estimate, log scale.
-    pub hodges_lehmann: f64,
-    /// The robust check disagrees with the t interval.
+    /// A robust check of a claimed difference (the exact sign-flip p, or the sign of the Hodges-Lehmann estimate) disagrees with the t
+    /// interval.
     pub disagreement: bool,
 }
 
@@ -102,7 +91,6 @@ pub struct Claim {
 pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let held = held(observations, rules);
     let claims = claims(observations, rules, &held, |differences| Some(sign_flip_p(differences)));
-    let candidates = observations.candidates();
     let best = best_of(observations, &observations.unstalled(), rules);
     let half_width = claims
         .iter()
@@ -121,11 +109,6 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         importance: importance(observations),
         swings: swings(observations, rules.confidence),
         interactions: interactions(observations, rules.confidence),
-        rounds_complete: observations
-            .rounds
-            .iter()
-            .filter(|row| candidates.iter().all(|cell| row[*cell].is_some()))
-            .count(),
         half_width_max: half_width.map(f64::exp_m1),
         rounds_needed: claims.iter().map(needed).max(),
         claims,
@@ -173,10 +156,10 @@ fn claims(
         let declared: crate::observations::Declared = declared;
         let verdict = verdict(&contrast, p_holm, held);
         let sign_flip_p = if verdict.is_claim() { exact_p(&differences) } else { None };
-        let hodges_lehmann = hodges_lehmann(&differences);
         // Below six rounds the exact test can't reach 0.05, and has no say.
         let far = |p: f64| p > 0.05 && differences.len() >= 6;
-        let disagreement = sign_flip_p.is_some_and(|p| far(p) || hodges_lehmann.signum() != contrast.mean.signum());
+        let disagreement =
+            sign_flip_p.is_some_and(|p| far(p) || hodges_lehmann(&differences).signum() != contrast.mean.signum());
         Claim {
             factor: declared.factor,
             over: declared.over,
@@ -185,8 +168,6 @@ fn claims(
             b: declared.b,
             p_holm,
             verdict,
-            sign_flip_p,
-            hodges_lehmann,
             disagreement,
             contrast,
         }
@@ -224,8 +205,6 @@ fn summary(
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     // With a stall there is no interval: the mean of the logarithms is no number.
     let interval = if observations.has_stalled(cell) { None } else { contrast(&logarithms, rules.confidence) };
-    let mut sorted = values.clone();
-    sorted.sort_by(f64::total_cmp);
     let baseline = observations.cells.iter().position(|other| other.baseline && !other.control);
     let against = baseline.filter(|baseline| *baseline != cell);
     CellSummary {
@@ -234,10 +213,6 @@ fn summary(
         geomean: if values.is_empty() { f64::NAN } else { mean(&logarithms).exp() },
         interval: interval.map(|interval| (interval.low.exp(), interval.high.exp())),
         median: if values.is_empty() { f64::NAN } else { median(&values) },
-        median_interval: median_interval_ranks(sorted.len(), rules.confidence)
-            .map(|(low, high)| (sorted[low - 1], sorted[high - 1])),
-        minimum: sorted.first().copied().unwrap_or(f64::NAN),
-        maximum: sorted.last().copied().unwrap_or(f64::NAN),
         versus_baseline: against.and_then(|baseline| {
             contrast(&observations.differences(&observations.pair(cell, baseline)), rules.confidence)
         }),

@@ -22,8 +22,6 @@ const DRAWN_PATTERNS: u32 = 4_096;
 /// The differences of the quantiles over rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
-    /// Each quantile's difference over rounds, log scale.
-    pub contrasts: Vec<Contrast>,
     /// Each quantile's p: in so many permutations the largest t of all quantiles is at least its own, which corrects for having looked at
     /// several (Westfall and Young 1993).
     pub p: Vec<f64>,
@@ -57,7 +55,7 @@ pub fn shape(differences: &[Vec<f64>], confidence: f64) -> Option<Shape> {
     };
     // Sums of the same numbers with other signs differ in the last bits.
     let p = seen.iter().map(|seen| all.iter().filter(|t| **t >= seen * (1.0 - 1e-9)).count() as f64 / all.len() as f64);
-    Some(Shape { p: p.collect(), contrasts })
+    Some(Shape { p: p.collect() })
 }
 
 /// Without its sign, the t value of these differences with the signs of some of them turned.

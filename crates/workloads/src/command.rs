@@ -231,15 +231,7 @@ impl Command {
         };
         let arguments: Vec<String> = command.iter().map(|argument| values.put_into(argument)).collect();
         let folder: &Path = &context.data_folder;
-        let finished = process::run(&arguments, folder, self.parameters.timeout(), context.interrupted)?;
-        if finished.status.success() {
-            return Ok(finished);
-        }
-        Err(Error::Program {
-            program: arguments[0].clone(),
-            status: finished.status.to_string(),
-            log: finished.last_lines(),
-        })
+        process::run(&arguments, folder, self.parameters.timeout(), context.interrupted)?.succeeded(&arguments[0])
     }
 }
 

@@ -307,8 +307,7 @@ impl Workload for Commits {
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
         let look = look::of(self.parameters.rule(), &*self.target, &self.target.ask(&Place::of(context))?);
         if let Some(complaint) = look.damage.as_ref().or(look.wrong.first()) {
-            let (place, expected) = ("the tables".into(), "what was committed".into());
-            return Err(Error::WrongData { place, expected, found: complaint.clone() });
+            return Err(Error::wrong_data("the tables", "what was committed", complaint.clone()));
         }
         for (stream, numbers) in &look.streams {
             let (committed, found) = (self.last[*stream as usize], numbers.len());

@@ -299,11 +299,11 @@ impl Compile {
         if said.status.success() && found == expected {
             return Ok(());
         }
-        Err(Error::WrongData {
-            place: format!("what the built {} prints", path.display()),
+        Err(Error::wrong_data(
+            format!("what the built {} prints", path.display()),
             expected,
-            found: format!("{found:?} ({})", said.status),
-        })
+            format!("{found:?} ({})", said.status),
+        ))
     }
 
     /// Runs a command of the study in the tree.
@@ -315,12 +315,7 @@ impl Compile {
         words.push(format!("TMPDIR={}", temporary(context).display()));
         words.extend(command.iter().map(|word| word.replace("{jobs}", &jobs)));
         let timeout = Duration::from_secs_f64(self.parameters.timeout);
-        let finished = process::run(&words, tree, timeout, context.interrupted)?;
-        if finished.status.success() {
-            return Ok(finished);
-        }
-        let (status, log) = (finished.status.to_string(), finished.last_lines());
-        Err(Error::Program { program: command[0].clone(), status, log })
+        process::run(&words, tree, timeout, context.interrupted)?.succeeded(&command[0])
     }
 }
 

@@ -285,12 +285,7 @@ impl Crypto {
         }
         // Time of the processor passes more slowly than that of the clock, up to the share that others leave.
         let timeout = Duration::from_secs_f64(measurement.metrics.len() as f64 * seconds * 2.0 + SECONDS_AROUND);
-        let finished = process::run(&arguments, &context.data_folder, timeout, context.interrupted)?;
-        if finished.status.success() {
-            return Ok(finished);
-        }
-        let (status, log) = (finished.status.to_string(), finished.last_lines());
-        Err(Error::Program { program: "openssl speed".into(), status, log })
+        process::run(&arguments, &context.data_folder, timeout, context.interrupted)?.succeeded("openssl speed")
     }
 }
 

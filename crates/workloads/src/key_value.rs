@@ -309,11 +309,7 @@ fn wait(session: &dyn Session) -> Result<(), Error> {
         readiness.add(descriptor, 0, Interest::Read)?;
         readiness.wait(Duration::from_secs(1), &mut Vec::new())
     };
-    waited().map_err(|source| Error::Engine {
-        engine: "the load".into(),
-        action: "wait for answers".into(),
-        source: source.into(),
-    })
+    waited().map_err(|source| Error::engine("the load", "wait for answers", source))
 }
 
 /// Asks Redis for a rewrite of its log after so many seconds, and waits for its end; how long it took.

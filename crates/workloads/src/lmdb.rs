@@ -34,5 +34,5 @@ pub fn write<T>(env: &Env, act: impl FnOnce(&mut RwTxn) -> heed::Result<T>) -> h
 
 /// What can't be done.
 pub fn failed(action: &str) -> impl Fn(heed::Error) -> Error {
-    move |error| Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
+    move |error| Error::engine(ENGINE.name, action, error)
 }

@@ -317,11 +317,11 @@ impl Oltp {
             while let Some((row, hashes)) = rows.next_if(|next| next.0.0 == *table && next.0.1 <= last) {
                 let found = texts.get(row.1.to_string().as_str()).copied();
                 if !hashes.is_empty() && !found.is_some_and(|c| hashes.contains(&acknowledged::hash(c))) {
-                    return Err(Error::WrongData {
-                        place: format!("c of row {} of {name}", row.1),
-                        expected: "what an acknowledged transaction wrote last".into(),
-                        found: found.unwrap_or("no row").into(),
-                    });
+                    return Err(Error::wrong_data(
+                        format!("c of row {} of {name}", row.1),
+                        "what an acknowledged transaction wrote last",
+                        found.unwrap_or("no row"),
+                    ));
                 }
             }
         }

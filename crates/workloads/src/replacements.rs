@@ -242,7 +242,7 @@ impl Workload for Replacements {
                 Err(damage) => damage.words().into(),
             };
             let place = path.display().to_string();
-            return Err(Error::WrongData { place, expected: format!("version {version}"), found });
+            return Err(Error::wrong_data(place, format!("version {version}"), found));
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Workload for RocksDb {
             return Ok(Vec::new());
         }
         let (expected, found) = (format!("{keys} writes"), format!("{} writes", output.operations));
-        Err(Error::WrongData { place: "what db_bench says of `fillseq`".into(), expected, found })
+        Err(Error::wrong_data("what db_bench says of `fillseq`", expected, found))
     }
 
     /// Without keys before the run, there are no files whose end would be part of it either.
@@ -138,7 +138,7 @@ impl RocksDb {
     fn judge(&self, output: &Output) -> Result<(), Error> {
         let p = &self.parameters;
         let wrong = |what: &str, expected: String, found: String| {
-            Err(Error::WrongData { place: format!("{what} of `{}`", p.name()), expected, found })
+            Err(Error::wrong_data(format!("{what} of `{}`", p.name()), expected, found))
         };
         if let Some(thread) = output.looked_up.filter(|thread| p.is_filled() && thread.found != thread.keys) {
             return wrong("the reads", format!("all {} keys", thread.keys), format!("{} of them", thread.found));

@@ -60,11 +60,7 @@ pub fn problems(archive: &Path, programs: &[Program]) -> Vec<String> {
 
 /// Runs a program that must succeed.
 pub fn succeed(words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
-    let finished = process::run(words, folder, TIMEOUT, interrupted)?;
-    if finished.status.success() {
-        return Ok(());
-    }
-    Err(Error::Program { program: words[0].clone(), status: finished.status.to_string(), log: finished.last_lines() })
+    process::run(words, folder, TIMEOUT, interrupted)?.succeeded(&words[0]).map(drop)
 }
 
 #[cfg(test)]

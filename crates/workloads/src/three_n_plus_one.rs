@@ -293,11 +293,11 @@ fn totals(store: &mut dyn Store, parameters: &Parameters, resumed: bool) -> Resu
 fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Outcome, Error> {
     // Every integer of the range costs one look-up that finds its end; every other look-up is followed by an update.
     if totals.reads.checked_sub(totals.updates) != Some(parameters.range()) {
-        return Err(Error::WrongData {
-            place: "reads − updates".into(),
-            expected: format!("the range's {} integers", parameters.range()),
-            found: format!("{} − {}", totals.reads, totals.updates),
-        });
+        return Err(Error::wrong_data(
+            "reads − updates",
+            format!("the range's {} integers", parameters.range()),
+            format!("{} − {}", totals.reads, totals.updates),
+        ));
     }
     let (reads, updates) = (totals.reads as f64, totals.updates as f64);
     let values =
@@ -342,7 +342,7 @@ fn verify(store: &mut dyn Store, parameters: &Parameters) -> Result<(), Error> {
         // 1 takes no steps and is never stored.
         if *n > 1 && found != Some(expected) || expected > longest {
             let found = found.map_or("nothing".into(), |steps| format!("{steps} steps, longest {longest}"));
-            return Err(Error::WrongData { place: format!("steps of {n}"), expected: expected.to_string(), found });
+            return Err(Error::wrong_data(format!("steps of {n}"), expected.to_string(), found));
         }
     }
     Ok(())

@@ -376,11 +376,10 @@ impl Tpcb {
             let answer = connection
                 .query(&format!("SELECT coalesce({what}, 0) FROM {table}"))
                 .map_err(sql::failed(database.name(), "add up"))?;
-            answer.first().and_then(|text| text.parse().ok()).ok_or_else(|| Error::WrongData {
-                place: format!("{what} of {table}"),
-                expected: "a number".into(),
-                found: format!("{answer:?}"),
-            })
+            answer
+                .first()
+                .and_then(|text| text.parse().ok())
+                .ok_or_else(|| Error::wrong_data(format!("{what} of {table}"), "a number", format!("{answer:?}")))
         };
         let check = |what: &str, expected: i64, found: i64| same(what, &expected.to_string(), &found.to_string());
         let (rows, sum) = (number("count(*)", "pgbench_history")?, number("sum(delta)", "pgbench_history")?);

@@ -189,9 +189,5 @@ fn nothing_left(target: &Path) -> Result<(), Error> {
     if std::fs::symlink_metadata(target).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return Ok(());
     }
-    Err(Error::WrongData {
-        place: target.display().to_string(),
-        expected: "nothing, after it was removed".into(),
-        found: "it is still there".into(),
-    })
+    Err(Error::wrong_data(target.display().to_string(), "nothing, after it was removed", "it is still there"))
 }

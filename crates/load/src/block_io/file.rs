@@ -1,6 +1,6 @@
 //! The file of a job: laid out, opened, flushed, read back.
 
-use super::{BlockIo, wrong};
+use super::BlockIo;
 use crate::noise::Noise;
 use crate::stamp::{Damage, serial_of, stamp};
 use crate::workload::Error;
@@ -128,12 +128,12 @@ pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Resul
 
 /// A block must be intact, at its place, and its last write.
 pub fn check_block(job: &BlockIo, buffer: &[u8], block: u64, serial: u64) -> Result<(), Error> {
-    let found = serial_of(buffer, block).map_err(|damage| wrong(&job.path, block, damage))?;
+    let found = serial_of(buffer, block).map_err(|damage| damage.of(&job.path, block))?;
     if found == serial {
         return Ok(());
     }
     let damage = Damage { expected: format!("write {serial}"), found: format!("write {found}") };
-    Err(wrong(&job.path, block, damage))
+    Err(damage.of(&job.path, block))
 }
 
 /// A buffer that direct I/O accepts.

@@ -17,11 +17,8 @@ use std::time::Instant;
 /// Runs the job to its end. Whatever happens, no I/O is in flight when it returns: the kernel would otherwise go on
 /// writing into buffers that are gone.
 pub fn run(setup: Setup, file: &File) -> Result<BlockIoResult, Error> {
-    let refused = |source: io::Error| Error::Engine {
-        engine: "io_uring".into(),
-        action: "start (is /proc/sys/kernel/io_uring_disabled set?)".into(),
-        source: source.into(),
-    };
+    let refused =
+        |source: io::Error| Error::engine("io_uring", "start (is /proc/sys/kernel/io_uring_disabled set?)", source);
     let mut ring = ring(setup.job.depth as u32).map_err(refused)?;
     ring.submitter().register_files(&[file.as_raw_fd()]).map_err(refused)?;
     let flight = Flight::new(&setup);

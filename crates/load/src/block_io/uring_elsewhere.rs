@@ -8,9 +8,9 @@ use std::io;
 
 /// Refuses.
 pub fn run(_setup: Setup, _file: &File) -> Result<BlockIoResult, Error> {
-    Err(Error::Engine {
-        engine: "io_uring".into(),
-        action: "start: this system has none; use `engine = \"psync\"`".into(),
-        source: io::Error::from(io::ErrorKind::Unsupported).into(),
-    })
+    Err(Error::engine(
+        "io_uring",
+        "start: this system has none; use `engine = \"psync\"`",
+        io::Error::from(io::ErrorKind::Unsupported),
+    ))
 }

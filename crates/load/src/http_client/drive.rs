@@ -111,11 +111,7 @@ impl Shared<'_> {
 
 fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
     let client = shared.client;
-    let refused = |engine: &str, source: io::Error| Error::Engine {
-        engine: engine.into(),
-        action: "be used here".into(),
-        source: source.into(),
-    };
+    let refused = |engine: &str, source: io::Error| Error::engine(engine, "be used here", source);
     let mut without_uring = None;
     if client.engine != Engine::Epoll {
         match Uring::new(&client.addresses, lines, client.reuses()) {
@@ -328,11 +324,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 happened.push((index, what));
             }
         });
-        waited.map_err(|source| Error::Engine {
-            engine: "the load's event queue".into(),
-            action: "wait".into(),
-            source: source.into(),
-        })
+        waited.map_err(|source| Error::engine("the load's event queue", "wait", source))
     }
 
     fn look_at_all(&mut self) {

@@ -255,11 +255,11 @@ pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &
     let fault = Fault::ALL.into_iter().find(|fault| tally.faults[*fault as usize] > 0);
     let Some(fault) = fault else { return Ok(()) };
     let why = tally.first[fault as usize].clone().unwrap_or_default();
-    Err(Error::WrongData {
-        place: format!("{} of the site's first {requests} answers", tally.faults()),
-        expected: "what its pages hold".into(),
-        found: format!("{}: {why}", fault.words()),
-    })
+    Err(Error::wrong_data(
+        format!("{} of the site's first {requests} answers", tally.faults()),
+        "what its pages hold",
+        format!("{}: {why}", fault.words()),
+    ))
 }
 
 /// What a run came to, with its right answers in each whole second.

@@ -68,8 +68,7 @@ fn authorities(path: &Path) -> Result<RootCertStore, Error> {
     // What the system has and rustls can't read is none of the user's business, as long as there are others.
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).filter_map(Result::ok));
     if roots.is_empty() {
-        let (place, expected) = (path.display().to_string(), "certificates in PEM form".into());
-        return Err(Error::WrongData { place, expected, found: "none".into() });
+        return Err(Error::wrong_data(path.display().to_string(), "certificates in PEM form", "none"));
     }
     Ok(roots)
 }

@@ -197,7 +197,8 @@ fn is_over(code: &str) -> bool {
 
 const SHOWN_CHARACTERS: usize = 60;
 
-fn shortened(text: &str) -> String {
+/// A statement's beginning, on one line.
+pub fn shortened(text: &str) -> String {
     let one_line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match one_line.char_indices().nth(SHOWN_CHARACTERS) {
         Some((at, _)) => format!("{}…", &one_line[..at]),

@@ -105,7 +105,7 @@ pub fn verify(seed: u64, sizes: Sizes, places: Places, host: &str) -> Result<(),
         let text = std::fs::read_to_string(&path).map_err(|source| Error::file("read", &path, source))?;
         if !text.contains(&article.sentence) {
             let (place, found) = (path.display().to_string(), text.lines().take(3).collect());
-            return Err(Error::WrongData { place, expected: article.sentence, found });
+            return Err(Error::wrong_data(place, article.sentence, found));
         }
     }
     Ok(())

@@ -100,12 +100,7 @@ impl<'a> Site<'a> {
             "php".into(),
         ];
         words.extend(arguments.iter().map(|argument| name(argument.as_ref())));
-        let finished = process::run(&words, &self.work(), TIMEOUT, self.interrupted)?;
-        if finished.status.success() {
-            return Ok(finished);
-        }
-        let (program, status) = (format!("php for {host}"), finished.status.to_string());
-        Err(Error::Program { program, status, log: finished.last_lines() })
+        process::run(&words, &self.work(), TIMEOUT, self.interrupted)?.succeeded(&format!("php for {host}"))
     }
 }
 

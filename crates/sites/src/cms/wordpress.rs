@@ -121,7 +121,7 @@ fn check(number: usize, article: &Article, row: &[Option<String>], host: &str) -
             let same = expected.chars().zip(found.chars()).take_while(|(one, other)| one == other).count();
             let excerpt = |text: &str| text.chars().skip(same).take(EXCERPT).collect();
             let place = format!("the {what} of post {} of {host}, from character {same} on", FIRST + number);
-            return Err(Error::WrongData { place, expected: excerpt(expected), found: excerpt(found) });
+            return Err(Error::wrong_data(place, excerpt(expected), excerpt(found)));
         }
     }
     Ok(())

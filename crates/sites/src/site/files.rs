@@ -116,7 +116,7 @@ pub fn verify(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) ->
         let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
         if found != bytes {
             let (place, expected) = (path.display().to_string(), format!("{bytes} bytes"));
-            return Err(Error::WrongData { place, expected, found: format!("{found} bytes") });
+            return Err(Error::wrong_data(place, expected, format!("{found} bytes")));
         }
     }
     Ok(())

@@ -109,7 +109,7 @@ fn check(path: &Path, left: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let expected = if rows_max > 0 { format!("ok, at most {rows_max} rows") } else { "ok, 0 rows".into() };
-    Err(Error::WrongData { place: path.display().to_string(), expected, found: format!("{said}, {rows} rows") })
+    Err(Error::wrong_data(path.display().to_string(), expected, format!("{said}, {rows} rows")))
 }
 
 fn database(context: &Context) -> PathBuf {
@@ -117,11 +117,7 @@ fn database(context: &Context) -> PathBuf {
 }
 
 fn refused(action: &'static str) -> impl Fn(rusqlite::Error) -> Error {
-    move |source| Error::Engine {
-        engine: load::engines::sqlite::ENGINE.name.into(),
-        action: action.into(),
-        source: source.into(),
-    }
+    move |source| Error::engine(load::engines::sqlite::ENGINE.name, action, source)
 }
 
 /// A GET, but not to be sent twice: it writes.

@@ -55,7 +55,7 @@ fn check(more_is_better: bool, zeros: &[usize]) {
     let cell = &found.cells[2];
     assert_eq!((cell.count, cell.geomean, cell.interval, cell.regret), (6, 0.0, None, None));
     assert!(cell.versus_baseline.is_none() && !cell.in_best_set && cell.outlier_rounds.is_empty());
-    assert!(found.drift.is_some_and(f64::is_finite) && found.rounds_complete == 6);
+    assert!(found.drift.is_some_and(f64::is_finite));
     let stalled = StopDecision::Stalled { of: "c2".into() };
     assert_eq!(
         (enough(&stalling, &RULES), enough_to_pick(&stalling, &[1, 2], &RULES)),

@@ -68,10 +68,8 @@ pub fn check(path: &Path, block_size: usize, serials: &[u64], interrupted: &Atom
         if interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let wrong = |expected: String, found: String| Error::WrongData {
-            place: format!("record {number} of {}", path.display()),
-            expected,
-            found,
+        let wrong = |expected: String, found: String| {
+            Error::wrong_data(format!("record {number} of {}", path.display()), expected, found)
         };
         reader.read_exact(&mut record).map_err(|source| match source.kind() {
             std::io::ErrorKind::UnexpectedEof => wrong(format!("{records} records"), "the end of the file".into()),
@@ -89,11 +87,11 @@ pub fn check(path: &Path, block_size: usize, serials: &[u64], interrupted: &Atom
     }
     match (0..).zip(seen.iter().zip(serials)).find(|(_, (seen, serial))| seen != serial) {
         None => Ok(()),
-        Some((block, (seen, serial))) => Err(Error::WrongData {
-            place: format!("{}, block {block}", path.display()),
-            expected: format!("{serial} records"),
-            found: format!("{seen}"),
-        }),
+        Some((block, (seen, serial))) => Err(Error::wrong_data(
+            format!("{}, block {block}", path.display()),
+            format!("{serial} records"),
+            format!("{seen}"),
+        )),
     }
 }
 

@@ -188,8 +188,7 @@ impl Shared<'_> {
         file.read_exact_at(&mut record[HEADER_BYTES..], offset)
             .map_err(|source| Error::file("read", self.path, source))?;
         tally.read.record(reading.elapsed());
-        let serial = stamp::serial_of(&record[HEADER_BYTES..], block)
-            .map_err(|damage| super::verify::wrong(self.path, block, damage))?;
+        let serial = stamp::serial_of(&record[HEADER_BYTES..], block).map_err(|damage| damage.of(self.path, block))?;
         if let Some(journal) = self.journal {
             let appending = Instant::now();
             journal.append(record, block)?;

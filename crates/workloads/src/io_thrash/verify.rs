@@ -1,7 +1,7 @@
 //! Reads the whole file back: every block intact, and as many updates in it as there were I/Os.
 
 use super::Parameters;
-use load::stamp::{Damage, serial_of};
+use load::stamp::serial_of;
 use load::workload::Error;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::fs::File;
@@ -27,27 +27,14 @@ pub fn file(parameters: &Parameters, path: &Path, interrupted: &AtomicBool) -> R
         file.read_exact(piece).map_err(|source| Error::file("read back", path, source))?;
         for block in piece.chunks(parameters.block_size) {
             let number = serials.len() as u64;
-            serials.push(serial_of(block, number).map_err(|damage| wrong(path, number, damage))?);
+            serials.push(serial_of(block, number).map_err(|damage| damage.of(path, number))?);
         }
     }
     let updates: u64 = serials.iter().sum();
     if updates == parameters.ios {
         return Ok(serials);
     }
-    Err(Error::WrongData {
-        place: path.display().to_string(),
-        expected: format!("{} updates", parameters.ios),
-        found: updates.to_string(),
-    })
-}
-
-/// A damaged block as an error.
-pub fn wrong(path: &Path, block: u64, damage: Damage) -> Error {
-    Error::WrongData {
-        place: format!("block {block} of {}", path.display()),
-        expected: damage.expected,
-        found: damage.found,
-    }
+    Err(Error::wrong_data(path.display().to_string(), format!("{} updates", parameters.ios), updates.to_string()))
 }
 
 /// Asks the kernel to drop its cached copy, so that the next read comes from the device. A hint: tmpfs keeps its own.

@@ -122,11 +122,7 @@ impl Check {
         let Some(version) = value::version_of(self.number, seen.field, length, seen.value) else {
             let found = String::from_utf8_lossy(&seen.value[..seen.value.len().min(40)]).into_owned();
             let found = format!("{} bytes that nobody wrote there whole, beginning with {found:?}", seen.value.len());
-            return Err(Error::WrongData {
-                place: place(),
-                expected: format!("one of its values, of {length} bytes"),
-                found,
-            });
+            return Err(Error::wrong_data(place(), format!("one of its values, of {length} bytes"), found));
         };
         let allowed = match (rules.versions, self.record) {
             (Some(versions), Some(record)) => {
@@ -138,7 +134,7 @@ impl Check {
             return Ok(());
         }
         let expected = format!("its version {} to {}", allowed.start(), allowed.end());
-        Err(Error::WrongData { place: place(), expected, found: format!("version {version}") })
+        Err(Error::wrong_data(place(), expected, format!("version {version}")))
     }
 
     /// Another record begins.
@@ -206,7 +202,7 @@ impl Check {
 }
 
 fn wrong(key: &[u8], expected: String, found: String) -> Error {
-    Error::WrongData { place: String::from_utf8_lossy(key).into_owned(), expected, found }
+    Error::wrong_data(String::from_utf8_lossy(key).into_owned(), expected, found)
 }
 
 #[cfg(test)]

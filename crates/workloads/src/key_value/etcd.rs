@@ -145,10 +145,7 @@ impl Session for EtcdSession {
         self.asked = None;
         match wrong {
             None => Ok(Some(tag)),
-            Some(found) => {
-                let (place, expected) = ("etcd's answer".into(), "a key of ours, where one was asked for".into());
-                Err(Error::WrongData { place, expected, found })
-            }
+            Some(found) => Err(Error::wrong_data("etcd's answer", "a key of ours, where one was asked for", found)),
         }
     }
 

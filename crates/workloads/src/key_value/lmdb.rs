@@ -155,11 +155,7 @@ impl Session for LmdbSession {
             }
         };
         let records = run().map_err(failed("do what it is asked"))?;
-        let records = records.ok_or_else(|| Error::WrongData {
-            place: "LMDB".into(),
-            expected: "a record with the field to update".into(),
-            found: "none".into(),
-        })?;
+        let records = records.ok_or_else(|| Error::wrong_data("LMDB", "a record with the field to update", "none"))?;
         self.answers.push_back((tag, records));
         Ok(())
     }

@@ -180,8 +180,8 @@ impl Session for RedisSession {
         if self.expected.is_empty() {
             let action = "keep a connection that nothing was asked on";
             let Some(found) = self.client.reply().map_err(failed(action))? else { return Ok(None) };
-            let (place, expected) = ("a reply".into(), "none, as nothing was asked".into());
-            return Err(Error::WrongData { place, expected, found: format!("{:?}", found.values().next()) });
+            let found = format!("{:?}", found.values().next());
+            return Err(Error::wrong_data("a reply", "none, as nothing was asked", found));
         }
         while let Some(expected) = self.expected.front() {
             let Some(reply) = self.client.reply().map_err(failed("answer"))? else { return Ok(None) };
@@ -234,7 +234,7 @@ fn number(reply: Reply) -> Result<u64, Error> {
 
 fn wrong(expected: &str, found: &[u8]) -> Error {
     let found = String::from_utf8_lossy(found).into_owned();
-    Error::WrongData { place: "Redis' reply".into(), expected: expected.into(), found }
+    Error::wrong_data("Redis' reply", expected, found)
 }
 
 /// A hash's names and values, in whatever order.

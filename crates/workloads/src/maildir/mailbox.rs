@@ -144,5 +144,5 @@ fn read(path: &Path, message: Message, content: &mut Vec<u8>) -> Result<(), Erro
 }
 
 fn wrong(path: &Path, expected: &str, found: &str) -> Error {
-    Error::WrongData { place: path.display().to_string(), expected: expected.into(), found: found.into() }
+    Error::wrong_data(path.display().to_string(), expected, found)
 }

@@ -161,7 +161,7 @@ impl Sql {
     fn judge(self, t: &Transaction, nth: usize, seen: &Seen, changed: u64, may_miss: bool) -> Result<(), Error> {
         let wrong = |id: u64, expected: String, found: String| {
             let place = format!("{self:?} of id {id} in {}", table_name(t.table));
-            Err(Error::WrongData { place, expected, found })
+            Err(Error::wrong_data(place, expected, found))
         };
         if let Some(strange) = &seen.strange {
             return wrong(self.range(t).0, "text of this load".into(), strange.clone());

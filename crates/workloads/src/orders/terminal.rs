@@ -183,7 +183,7 @@ impl Terminal {
 }
 
 fn wrong(expected: &str, found: &str) -> Error {
-    Error::WrongData { place: "an answer of the orders".into(), expected: expected.into(), found: found.into() }
+    Error::wrong_data("an answer of the orders", expected, found)
 }
 
 /// Rows that a statement must give or change; none: any number.

@@ -54,7 +54,7 @@ impl Keys {
             return Ok(());
         }
         let expected = if least == most { format!("{least} keys") } else { format!("{least} to {most} keys") };
-        Err(Error::WrongData { place: store.display().to_string(), expected, found: found.to_string() })
+        Err(Error::wrong_data(store.display().to_string(), expected, found.to_string()))
     }
 }
 

@@ -30,7 +30,7 @@ impl Connection {
 }
 
 fn failed(failure: Failure) -> Error {
-    Error::Engine { engine: "the script".into(), action: "go on".into(), source: failure.into() }
+    Error::engine("the script", "go on", failure)
 }
 
 impl Script for Connection {

@@ -21,10 +21,8 @@ pub fn load(database: &dyn Database, files: &Files, parameters: &Parameters, con
     }
     let mut connection = database.connect(&place)?;
     for (line, statement) in &files.schema {
-        connection.query(statement).map_err(|source| Error::Engine {
-            engine: database.name().into(),
-            action: format!("make its tables: {}:{line}", parameters.schema.display()),
-            source: source.into(),
+        connection.query(statement).map_err(|source| {
+            Error::engine(database.name(), format!("make its tables: {}:{line}", parameters.schema.display()), source)
         })?;
     }
     let given: Vec<Value> = parameters.given().into_iter().map(|(_, value)| value).collect();
@@ -53,7 +51,7 @@ pub fn load(database: &dyn Database, files: &Files, parameters: &Parameters, con
 }
 
 fn failed(failure: Failure) -> Error {
-    Error::Engine { engine: "the rule".into(), action: "give a row".into(), source: failure.into() }
+    Error::engine("the rule", "give a row", failure)
 }
 
 fn cell(value: Value) -> Cell {

@@ -4,6 +4,7 @@ use super::{Parameters, data};
 use load::engines;
 use load::sql::Engine;
 use load::sql_load::{PARAMS_MAX, Protocol};
+use load::sql_replay::shortened;
 use load::workload::Error;
 use observe::durability::Durability;
 use script::{Part, Problem, Program, Source, Statement, Table, Value};
@@ -225,16 +226,6 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
     let has_mark = statement.parts.iter().any(|part| matches!(part, Part::Text(text) if is_mark(text)));
     (!is_simple && has_mark)
         .then(|| "`$` before a digit stands for a parameter; protocol = \"simple\" leaves it as it is".into())
-}
-
-const SHOWN_CHARACTERS: usize = 60;
-
-fn shortened(text: &str) -> String {
-    let one_line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match one_line.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &one_line[..at]),
-        None => one_line,
-    }
 }
 
 /// What a statement's words do to what the engine promises.

@@ -55,15 +55,11 @@ impl Gtm {
     fn numbers_of<T: std::str::FromStr>(&self, entry: &str, input: &str) -> Result<Vec<T>, Error> {
         let said = self.call(entry, input)?;
         let numbers: Option<Vec<T>> = said.split_whitespace().map(|word| word.parse().ok()).collect();
-        numbers.ok_or_else(|| Error::WrongData { place: entry.into(), expected: "numbers".into(), found: said })
+        numbers.ok_or_else(|| Error::wrong_data(entry, "numbers", said))
     }
 
     fn all_totals(&self) -> Result<[u64; 5], Error> {
-        let wrong = |found: Vec<u64>| Error::WrongData {
-            place: "totals".into(),
-            expected: "five numbers".into(),
-            found: format!("{found:?}"),
-        };
+        let wrong = |found: Vec<u64>| Error::wrong_data("totals", "five numbers", format!("{found:?}"));
         self.numbers_of("totals", "")?.try_into().map_err(wrong)
     }
 }
@@ -124,7 +120,6 @@ impl Store for Gtm {
         if said.contains("No errors detected by integ") {
             return Ok(());
         }
-        let (place, expected) = ("GT.M's database".into(), "no errors detected by mupip integ".into());
-        Err(Error::WrongData { place, expected, found: said })
+        Err(Error::wrong_data("GT.M's database", "no errors detected by mupip integ", said))
     }
 }

@@ -1,6 +1,6 @@
 //! LMDB as a store for 3n+1, shared by processes through its own lock file.
 
-use super::store::{Shared, Store, StoreKind, Totals, Workers};
+use super::store::{Shared, Store, StoreKind, Totals, Workers, steps_of};
 use super::words::Spelling;
 use super::{Parameters, folder};
 use crate::lmdb::{self, failed};
@@ -149,15 +149,7 @@ impl Shared for Lmdb {
             let transaction = self.env.read_txn()?;
             Ok(self.step.get(&transaction, &self.key)?.map(|text| self.spelling.read(text)))
         };
-        match find().map_err(failed("look up a number"))? {
-            Some(None) => Err(Error::WrongData {
-                place: format!("steps of {n}"),
-                expected: "a number".into(),
-                found: "other text".into(),
-            }),
-            Some(known) => Ok(known),
-            None => Ok(None),
-        }
+        steps_of(n, find().map_err(failed("look up a number"))?)
     }
 
     fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {

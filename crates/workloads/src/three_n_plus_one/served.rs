@@ -1,7 +1,7 @@
 //! A database server as a store for 3n+1: a table of texts, each worker on a connection of its own.
 
 use super::Parameters;
-use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers};
+use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers, steps_of};
 use super::words::Spelling;
 use load::sql::{Counters, Database, Place, Pragmas, failed};
 use load::workload::Error;
@@ -57,11 +57,8 @@ impl Served {
 
     fn numbers_of(&mut self, action: &'static str, statement: &str) -> Result<Vec<u64>, Error> {
         let answer = self.ask(action, statement)?;
-        first_row(&answer).ok_or_else(|| Error::WrongData {
-            place: statement.into(),
-            expected: "a row of whole numbers".into(),
-            found: format!("{:?}", answer.rows),
-        })
+        first_row(&answer)
+            .ok_or_else(|| Error::wrong_data(statement, "a row of whole numbers", format!("{:?}", answer.rows)))
     }
 
     /// Statements in one transaction, tried again as long as another's locks are in the way.
@@ -177,15 +174,7 @@ impl Shared for Served {
         let (spelling, mut found) = (self.spelling, None);
         let mut row = |value: wire::Value| found = Some(value.text().and_then(|text| spelling.read(text)));
         self.connection.execute(find, &[Param::Text(&self.key)], &mut row).map_err(failed(engine, action))?;
-        match found {
-            Some(None) => Err(Error::WrongData {
-                place: format!("steps of {n}"),
-                expected: "a number".into(),
-                found: "other text".into(),
-            }),
-            Some(known) => Ok(known),
-            None => Ok(None),
-        }
+        steps_of(n, found)
     }
 
     fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! SQLite as a store for 3n+1: a table of texts, shared by processes in WAL mode.
 
-use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers};
+use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers, steps_of};
 use super::words::Spelling;
 use super::{Parameters, folder};
 use load::engines::sqlite::ENGINE;
@@ -136,15 +136,7 @@ impl Shared for Sqlite {
             let Some(row) = rows.next()? else { return Ok(None) };
             Ok(Some(row.get_ref(0)?.as_str().map(|text| self.spelling.read(text))?))
         };
-        match find().map_err(|error: rusqlite::Error| failed("look up a number", error))? {
-            Some(None) => Err(Error::WrongData {
-                place: format!("steps of {n}"),
-                expected: "a number".into(),
-                found: "other text".into(),
-            }),
-            Some(known) => Ok(known),
-            None => Ok(None),
-        }
+        steps_of(n, find().map_err(|error: rusqlite::Error| failed("look up a number", error))?)
     }
 
     fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {
@@ -191,5 +183,5 @@ impl Shared for Sqlite {
 }
 
 fn failed(action: &str, error: rusqlite::Error) -> Error {
-    Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
+    Error::engine(ENGINE.name, action, error)
 }

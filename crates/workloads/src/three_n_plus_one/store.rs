@@ -80,6 +80,13 @@ pub trait Store {
     }
 }
 
+/// The steps of a number as a store gave them: none where it has no such number, and the inner none where what it has is no number.
+pub fn steps_of(n: u64, found: Option<Option<u64>>) -> Result<Option<u64>, Error> {
+    let steps =
+        |steps: Option<u64>| steps.ok_or_else(|| Error::wrong_data(format!("steps of {n}"), "a number", "other text"));
+    found.map(steps).transpose()
+}
+
 /// A store that our own workers fill, opened by one of them.
 pub trait Shared: Store {
     /// Takes a block that nobody has, or none is left.

@@ -159,11 +159,8 @@ pub fn worker_main() -> Result<(), Error> {
     let file = |action, source| Error::file(action, "standard input or output".as_ref(), source);
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
-    let orders: Orders = serde_json::from_str(&line).map_err(|source| Error::Engine {
-        engine: "a worker".into(),
-        action: "read its orders".into(),
-        source: Box::new(source),
-    })?;
+    let orders: Orders =
+        serde_json::from_str(&line).map_err(|source| Error::engine("a worker", "read its orders", source))?;
     let place = Place { data_folder: orders.data_folder, server: orders.server };
     let mut store = shared(&place, &orders.parameters)?;
     println!("{READY}");

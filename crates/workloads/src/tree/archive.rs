@@ -181,8 +181,7 @@ impl Manifest {
     /// # Errors
     /// The first thing that differs.
     pub fn compare(&self, target: &Path) -> Result<(), Error> {
-        let differ =
-            |what: &str, expected: String, found: String| Err(Error::WrongData { place: what.into(), expected, found });
+        let differ = |what: &str, expected: String, found: String| Err(Error::wrong_data(what, expected, found));
         let mut found = Manifest { files: 0, bytes: 0, folders: 0, links: 0, samples: Vec::new() };
         found.count(target).map_err(|source| Error::file("read back", target, source))?;
         for (what, expected, found) in [

@@ -71,11 +71,7 @@ impl Target {
         let Target { engine, address, user, database, .. } = self;
         let Some(remote) = &engine.facts().remote else { unreachable!("its URL was that of a server") };
         let password = self.password.clone().or_else(|| std::env::var(remote.password_variable).ok());
-        let failed = |source: wire::Error| Error::Engine {
-            engine: engine.name.into(),
-            action: "be reached".into(),
-            source: source.into(),
-        };
+        let failed = |source: wire::Error| Error::engine(engine.name, "be reached", source);
         (remote.connect)(address, user, password.as_deref(), database).map_err(failed)
     }
 }
