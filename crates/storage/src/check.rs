@@ -5,6 +5,7 @@ use crate::filesystem::ExternalLog;
 use crate::filesystems;
 use crate::guard;
 use crate::layer;
+use crate::mkfs_words;
 use crate::options;
 use crate::settings::StorageSettings;
 use serde_json::{Map, Value};
@@ -158,12 +159,17 @@ impl Problems {
     }
 
     fn mkfs(&mut self, settings: &StorageSettings) {
+        let row = settings.row();
+        if !mkfs_words::values(&settings.mkfs, row.mkfs_types).is_empty() {
+            let option = row.mkfs_types.join(" or ");
+            self.add("mkfs", format!("with `{option}` {} makes another filesystem; `filesystem` chooses it", row.mkfs));
+        }
         for word in &settings.mkfs {
             if guard::names_a_device(word) {
                 self.add("mkfs", format!("`{word}` may name a device or file; mkfs is given one device, by surefoot"));
             }
-            if settings.row().mkfs_dry_runs.contains(&&**word) {
-                self.add("mkfs", format!("with `{word}` {} makes no filesystem", settings.row().mkfs));
+            if row.mkfs_dry_runs.contains(&&**word) {
+                self.add("mkfs", format!("with `{word}` {} makes no filesystem", row.mkfs));
             }
         }
     }
@@ -371,6 +377,18 @@ mod tests {
             expect!["mkfs: `/dev/sdb` may name a device or file; mkfs is given one device, by surefoot"],
         );
         check(json!({ "mkfs": ["-n"] }), expect!["mkfs: with `-n` mkfs.ext4 makes no filesystem"]);
+    }
+
+    /// Its durability would be another one's.
+    #[test]
+    fn no_other_filesystem_is_made() {
+        for words in [json!(["-t", "ext2"]), json!(["-b", "4096", "-text2"])] {
+            check(
+                json!({ "mkfs": words }),
+                expect!["mkfs: with `-t` mkfs.ext4 makes another filesystem; `filesystem` chooses it"],
+            );
+        }
+        check(json!({ "filesystem": "f2fs", "mkfs": ["-t", "1"] }), expect![[""]]);
     }
 
     #[test]

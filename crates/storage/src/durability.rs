@@ -14,12 +14,22 @@ use std::path::Path;
 /// The durability class of a scenario's storage, with its reasons.
 #[must_use]
 pub fn durability(settings: &StorageSettings) -> Durability {
+    with_features(settings, &settings.features())
+}
+
+/// The same once it is mounted: mkfs may have left out what nobody asked it to, as ext4's journal on a small device.
+pub(crate) fn of_mounted(settings: &StorageSettings, mount: &Mount) -> Durability {
+    let features = [settings.features(), mounted_features(settings.mount_type(), mount)].concat();
+    with_features(settings, &features)
+}
+
+fn with_features(settings: &StorageSettings, features: &[String]) -> Durability {
     match settings.device {
         Device::Tmpfs => judge(settings.mount_type(), &[], &[]),
         Device::Dir => settings.path.as_deref().map_or_else(Durability::full, |path| of_path(path, mounted_features)),
-        Device::Virtual => of_virtual(settings),
+        Device::Virtual => of_virtual(settings, features),
         Device::Loop | Device::Block => {
-            let mut found = judge(settings.mount_type(), &settings.mount_asked(), &settings.features());
+            let mut found = judge(settings.mount_type(), &settings.mount_asked(), features);
             if settings.device == Device::Loop && found.class == Class::KeepsAcknowledged {
                 found.reasons.push("loop device: flushes reach the host's filesystem, which passes them on".into());
             }
@@ -29,7 +39,7 @@ pub fn durability(settings: &StorageSettings) -> Durability {
 }
 
 /// Of the drive that is imitated.
-fn of_virtual(settings: &StorageSettings) -> Durability {
+fn of_virtual(settings: &StorageSettings, features: &[String]) -> Durability {
     let (kind, mut options) = (settings.mount_type(), settings.mount_asked());
     let on_disk = match settings.cache {
         DiskCache::Volatile => "virtual disk with a volatile cache: flushes make its content durable",
@@ -43,7 +53,7 @@ fn of_virtual(settings: &StorageSettings) -> Durability {
             return Durability::because(Class::MayCorrupt, why);
         }
     };
-    let mut found = judge(kind, &options, &settings.features());
+    let mut found = judge(kind, &options, features);
     if found.class == Class::KeepsAcknowledged {
         found.reasons.push(on_disk.into());
     }
@@ -68,8 +78,12 @@ fn mounted_features(kind: &MountType, mount: &Mount) -> Vec<String> {
 /// notes say nothing about that.
 #[must_use]
 pub fn under_images(folder: &Path) -> Durability {
-    // An image is allocated and written before: it needs no journal of its host's.
-    let mut host = of_path(folder, |_, _| Vec::new());
+    let mut host = of_path(
+        folder,
+        |kind, mount| {
+            if kind.features_reach_images { mounted_features(kind, mount) } else { Vec::new() }
+        },
+    );
     if host.class == Class::KeepsAcknowledged {
         host.reasons.clear();
     }
@@ -146,6 +160,18 @@ mod tests {
         assert_eq!(found(DiskCache::Volatile, "nobarrier"), Class::MayCorrupt);
         assert_eq!(found(DiskCache::WriteThrough, "nobarrier"), Class::KeepsAcknowledged);
         assert_eq!(found(DiskCache::Lying, "noatime"), Class::MayCorrupt);
+    }
+
+    #[test]
+    fn what_a_pool_says_of_its_dataset_counts() {
+        let kind = filesystems::mount_type("zfs").expect("it is known");
+        let class =
+            |features: &[&str]| judge(kind, &[], &features.iter().map(ToString::to_string).collect::<Vec<_>>()).class;
+        assert_eq!(class(&["sync=standard"]), Class::KeepsAcknowledged);
+        assert_eq!(class(&["sync=always"]), Class::KeepsAcknowledged);
+        assert_eq!(class(&["sync=disabled"]), Class::LosesRecent);
+        assert_eq!(class(&[]), Class::LosesRecent, "nobody could look");
+        assert!(kind.features_reach_images, "an image's flush is an fsync there");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Filesystem {
     pub(crate) mkfs_nodiscard: Words,
     /// Flags with which mkfs makes nothing: dry runs, and versions.
     pub(crate) mkfs_dry_runs: Words,
+    /// Options by which mkfs would make another filesystem than this one.
+    pub(crate) mkfs_types: Words,
     /// The commands that make it.
     pub(crate) mkfs_commands: fn(&Mkfs) -> Vec<Command>,
     /// The command that says which version its programs have.
@@ -157,8 +159,10 @@ pub(crate) struct MountType {
     pub(crate) flushless: Words,
     /// What fsync promises, by mount options and by features asked of mkfs, with flushes.
     pub(crate) durability: fn(&[String], &[String]) -> Durability,
-    /// What the kernel tells of the features of one that is mounted, as words for mkfs.
+    /// What is told of the features of one that is mounted, as words for mkfs, or as `name=value` where it has no mkfs.
     pub(crate) mounted_features: fn(&Mount) -> Vec<String>,
+    /// Whether these matter to image files, too, which are allocated and written before they are used and need no journal of their host's.
+    pub(crate) features_reach_images: bool,
 }
 
 /// Options of which none goes with any of the others, by their names or as a whole, and why.
@@ -237,6 +241,7 @@ pub(crate) const PLAIN: Filesystem = Filesystem {
     bytes_min: 0,
     mkfs_nodiscard: &[],
     mkfs_dry_runs: &[],
+    mkfs_types: &[],
     mkfs_commands: |mkfs| {
         let words = mkfs.words.iter().chain(&mkfs.asked).cloned();
         vec![(mkfs.program, words.chain([mkfs.device.into()]).collect())]
@@ -267,4 +272,5 @@ pub(crate) const PLAIN_MOUNT: MountType = MountType {
     flushless: &["nobarrier"],
     durability: |_, _| Durability::full(),
     mounted_features: |_| Vec::new(),
+    features_reach_images: false,
 };

@@ -125,15 +125,16 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
         devices,
         trial_folder: None,
     };
-    // A guest kernel's images lie on the host, whose filesystem only the conductor sees.
-    if settings.device == Device::Loop && !mounted.devices.attached.is_empty() {
-        mounted.durability = mounted.durability.and(durability::under_images(places.images));
-    }
+    // The log of a block device is an image, too. A guest kernel's images lie on the host, whose filesystem only the conductor sees.
+    let is_on_images = settings.device != Device::Virtual && !mounted.devices.attached.is_empty();
     // From here on the mount alone holds the loop devices, and they go with it; a virtual disk's is told of its cache as long as we hold it.
-    if settings.device != Device::Virtual {
+    if is_on_images {
         mounted.devices.attached.clear();
     }
     steps.run("read back", || mounted.read_back(places.mount_point))?;
+    if is_on_images {
+        mounted.durability = mounted.durability.and(durability::under_images(places.images));
+    }
     mounted.prepare(places.mount_point, seed, steps)?;
     Ok(mounted)
 }
@@ -311,6 +312,7 @@ fn name_of(device: &Cleared) -> Option<String> {
 impl Mounted {
     fn read_back(&mut self, mount_point: &Path) -> Result<(), Error> {
         let mount = readback::mount_at(mount_point)?;
+        self.durability = durability::of_mounted(&self.settings, &mount);
         self.facts.extend(readback::mount_facts(&mount));
         let all = readback::listed_options(&mount);
         self.facts.insert("filesystem_options".into(), all.join(","));

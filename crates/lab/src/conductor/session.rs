@@ -2,6 +2,7 @@
 
 use super::event::{Cut, Error, Event, Stop};
 use crate::bench::{Bench, End};
+use crate::durability;
 use crate::groups::{self, Seat};
 use crate::resume::{Done, Opened};
 use crate::tune::Tune;
@@ -11,7 +12,7 @@ use crash::plan::{Plan, TrialSpec};
 use ledger::figure::{self, Zero};
 use ledger::groups::{Figure, adjusted};
 use ledger::model::{Order, Phase, Place, TrialState};
-use observe::durability::Class;
+use observe::durability::{Class, Durability};
 use observe::record::{Failure, Record};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -172,7 +173,8 @@ impl<'a> Session<'a> {
         (self.watch)(Event::TrialStarted { number, total_max, phase, round, scenario: label });
         let begun = self.bench.now();
         let id = self.writer.begin_trial(label, place, spec.seed, begun)?;
-        let mut notes = Notes::of(primary_metric(&spec.workload, &spec.parameters));
+        let promised = durability::of(&self.plan.scenarios[scenario]).class;
+        let mut notes = Notes::of(primary_metric(&spec.workload, &spec.parameters), promised);
         let (writer, watch) = (&mut self.writer, &mut *self.watch);
         let end = self.bench.run(&spec, self.interrupted, &mut |record| {
             watch(Event::Record(&record));
@@ -261,18 +263,24 @@ pub(super) struct Notes {
     unit: String,
     /// Its value in each measured run, and the run's seconds.
     values: Vec<(f64, f64)>,
+    /// What its scenario's settings say that a power cut takes.
+    promised: Class,
     error: Option<ledger::Error>,
 }
 
 impl Notes {
-    pub(super) fn of(primary: String) -> Notes {
-        Notes { primary, unit: String::new(), values: Vec::new(), error: None }
+    pub(super) fn of(primary: String, promised: Class) -> Notes {
+        Notes { primary, unit: String::new(), values: Vec::new(), promised, error: None }
     }
 
     pub(super) fn take(&mut self, writer: &mut ledger::Writer, id: i64, record: &Record) {
         let written = match record {
             Record::Step { name, seconds } => writer.step(id, name, *seconds),
-            Record::Provisioned(provisioned) => writer.provisioned(id, provisioned),
+            Record::Provisioned(provisioned) => {
+                let warning = provisioned.durability.as_ref().and_then(|found| keeps_less(found, self.promised));
+                let warned = warning.map_or(Ok(()), |message| writer.warning(id, &message));
+                writer.provisioned(id, provisioned).and(warned)
+            }
             Record::Warning { message } => writer.warning(id, message),
             Record::Note { message } => writer.note(id, message),
             Record::Transcript { text } => writer.transcript(id, text),
@@ -300,6 +308,13 @@ impl Notes {
     }
 }
 
+/// What is said of storage that was found to keep less than a scenario's settings promise.
+fn keeps_less(found: &Durability, promised: Class) -> Option<String> {
+    let why = found.reasons.join("; ");
+    (found.class > promised)
+        .then(|| format!("after a power cut it {}, which its settings do not say: {why}", found.class.words()))
+}
+
 fn place(Seat { position, group, .. }: Seat, phase: Phase, round: u32) -> Place {
     Place { phase, round, position, group }
 }
@@ -310,5 +325,22 @@ fn drawn(phase: Phase, round: u32) -> u32 {
         Phase::Screen => Plan::screen_round(round),
         Phase::Main => round,
         Phase::Confirmation => Plan::confirmation_round(round),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_that_keeps_less_than_it_is_set_to_is_said() {
+        let found = Durability::because(Class::LosesAll, "the image file lies on: memory");
+        let said = keeps_less(&found, Class::KeepsAcknowledged).expect("it is less");
+        assert_eq!(
+            said,
+            "after a power cut it loses everything, which its settings do not say: the image file lies on: memory"
+        );
+        assert_eq!(keeps_less(&found, Class::LosesAll), None);
+        assert_eq!(keeps_less(&Durability::full(), Class::MayCorrupt), None);
     }
 }

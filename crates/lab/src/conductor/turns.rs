@@ -2,6 +2,7 @@
 
 use super::event::{Cut, Event};
 use super::session::{Notes, Session, Started};
+use crate::durability;
 use crate::turns;
 use crate::values::primary_metric;
 use crash::plan::TrialSpec;
@@ -43,9 +44,10 @@ impl Session<'_> {
         for (scenario, place) in open.iter().copied() {
             let mut spec = self.spec(scenario, place);
             turns::cut(&mut spec, self.plan);
-            let label = &self.plan.scenarios[scenario].label;
-            let id = self.writer.begin_trial(label, place, spec.seed, self.bench.now())?;
-            let notes = Notes::of(primary_metric(&spec.workload, &spec.parameters));
+            let planned = &self.plan.scenarios[scenario];
+            let id = self.writer.begin_trial(&planned.label, place, spec.seed, self.bench.now())?;
+            let promised = durability::of(planned).class;
+            let notes = Notes::of(primary_metric(&spec.workload, &spec.parameters), promised);
             up.push(Started { scenario, place, id, notes });
             specs.push(spec);
         }

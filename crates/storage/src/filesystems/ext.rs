@@ -57,6 +57,7 @@ pub(crate) const EXT4: Filesystem = Filesystem {
     mkfs_flags: &["-q", "-F"],
     mkfs_nodiscard: &["-E", "nodiscard"],
     mkfs_dry_runs: &["-n", "-V", "-S"],
+    mkfs_types: &["-t"],
     mkfs_commands,
     version: Some(("mkfs.ext4", "-V")),
     check: Some(Check { program: "e2fsck", flags: &["-f", "-n"] }),
@@ -203,14 +204,14 @@ fn has_journal(features: &[String]) -> bool {
 }
 
 fn durability(name: &str, options: &[String], features: &[String]) -> Durability {
-    if !has_journal(features) {
-        let why = "without a journal: metadata is written in no order, and fsck may drop or mix files";
-        return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
-    }
-    // fs/ext4/super.c: a journal that is not loaded is not written, either.
+    // fs/ext4/super.c: a journal that is not loaded is not written, either. One that is mounted so seems to have none.
     if let Some(option) = options.iter().find(|option| ["norecovery", "noload"].contains(&option.as_str())) {
         let why = "mounted without the journal: metadata is written in no order";
         return Durability::because(Class::MayCorrupt, format!("`{option}`: {why}"));
+    }
+    if !has_journal(features) {
+        let why = "without a journal: metadata is written in no order, and fsck may drop or mix files";
+        return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
     }
     let notes = options.iter().filter_map(|option| {
         let what = match option.as_str() {

@@ -2,19 +2,37 @@
 //! that mounts itself.
 
 use crate::filesystem::{MountType, PLAIN_MOUNT};
+use crate::mountinfo::Mount;
+use crate::program::{self, Output};
 use crate::signature::Found;
 use observe::durability::{Class, Durability};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-pub(crate) const ZFS: MountType = MountType {
-    name: "zfs",
-    durability: |_, _| {
-        let note = "zfs: kept unless the dataset has sync=disabled, which is not looked at";
-        Durability::because(Class::KeepsAcknowledged, note)
-    },
-    ..PLAIN_MOUNT
-};
+pub(crate) const ZFS: MountType =
+    MountType { name: "zfs", durability, mounted_features, features_reach_images: true, ..PLAIN_MOUNT };
+
+/// By zfsprops(7), `sync`. At worst seconds are lost, as what a pool writes at a time is all there or not. What nobody could look at is
+/// not called safe.
+fn durability(_: &[String], features: &[String]) -> Durability {
+    let why = match features.iter().find_map(|feature| feature.strip_prefix("sync=")) {
+        Some("standard" | "always") => return Durability::full(),
+        Some("disabled") => {
+            "zfs with `sync=disabled`: fsync waits for nothing, and the last seconds of writes are lost"
+        }
+        _ => {
+            "zfs whose property `sync` can't be read by `zfs get`: with `sync=disabled` the last seconds of writes are lost"
+        }
+    };
+    Durability::because(Class::LosesRecent, why)
+}
+
+/// The mount's source is its dataset.
+fn mounted_features(mount: &Mount) -> Vec<String> {
+    let words = ["get", "-H", "-o", "value", "sync", mount.source.as_str()];
+    let said = program::run("zfs", &words, "zfsutils-linux").and_then(Output::success);
+    said.map(|value| format!("sync={}", value.trim())).into_iter().collect()
+}
 
 /// The command that says which version its programs have.
 pub(crate) const VERSION: (&str, &str) = ("zfs", "version");

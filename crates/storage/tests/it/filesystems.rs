@@ -103,6 +103,21 @@ fn an_option_that_the_kernel_ignores_is_found() {
     });
 }
 
+/// mke2fs makes none on less than 2048 blocks, and ends well.
+#[test]
+fn a_journal_that_mkfs_left_out_is_missed() {
+    alone(|world| {
+        for (block, is_missing) in [("4096", true), ("1024", false)] {
+            let asked = StorageSettings { size: 4 * MIB, mkfs: words(&["-b", block]), ..settings("ext4") };
+            let mounted = world.provision(&asked).expect("made");
+            let found = mounted.durability.clone();
+            let is_said = found.reasons.iter().any(|reason| reason.contains("without a journal"));
+            assert_eq!((is_said, is_said && found.class == Class::MayCorrupt), (is_missing, is_missing), "{found:?}");
+            mounted.tear_down().expect("taken away");
+        }
+    });
+}
+
 #[test]
 fn discards_are_passed_down_only_on_request() {
     alone(|world| {

@@ -2,6 +2,7 @@
 
 use crate::world::{MIB, World, alone, images};
 use nix::unistd::{Whence, lseek};
+use observe::durability::Class;
 use std::fs::{File, OpenOptions};
 use std::hash::{Hash as _, Hasher as _};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -266,6 +267,20 @@ fn what_this_study_left_is_known_and_what_came_since_is_not() {
         let wrong = StorageSettings { mount: vec!["no-such-option".into()], ..disk.settings() };
         storage::provision(&wrong, &images(), &world.mount_point(), 7, &mut |_, _| {}).expect_err("no such option");
         trial().expect("this study's own");
+    });
+}
+
+/// A device's log is an image file, and lost with what that lies on.
+#[test]
+fn a_log_in_memory_is_no_safer_than_memory() {
+    alone(|world| {
+        let disk = Disk::new(world);
+        let asked = StorageSettings { external_log: 16 * MIB, ..disk.settings() };
+        let images = world.memory().join("images");
+        let mounted =
+            storage::provision(&asked, &images, &world.mount_point(), 7, &mut |_, _| {}).expect("the device is empty");
+        assert_eq!(mounted.durability.class, Class::LosesAll, "{:?}", mounted.durability);
+        mounted.tear_down().expect("taken away");
     });
 }
 
