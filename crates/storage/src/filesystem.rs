@@ -127,8 +127,10 @@ pub(crate) struct Superblock {
     pub(crate) parse: fn(&[String]) -> Facts,
     /// What the facts should be, by the words asked of mkfs.
     pub(crate) wanted: fn(&[String]) -> Wanted,
-    /// The name of a feature, which mkfs may call otherwise, among the facts.
-    pub(crate) feature: fn(&str) -> String,
+    /// Facts that mkfs rounds up from what is asked.
+    pub(crate) rounded_up: Words,
+    /// The name of a feature, which mkfs may call otherwise, among the facts; none: they don't tell of it.
+    pub(crate) feature: fn(&str) -> Option<String>,
 }
 
 /// Whom a question about a filesystem is about.
@@ -153,6 +155,8 @@ pub(crate) struct MountType {
     pub(crate) renamed: &'static [(&'static str, &'static str)],
     /// Options that it accepts and ignores, and why.
     pub(crate) ignored: (Words, &'static str),
+    /// Options, by their names, that it obeys and never shows.
+    pub(crate) unshown: Words,
     /// Options that don't go together.
     pub(crate) conflicts: &'static [Conflict],
     /// Options by which it sends the device no flushes.
@@ -268,6 +272,7 @@ pub(crate) const PLAIN_MOUNT: MountType = MountType {
     hidden_defaults: &[],
     renamed: &[],
     ignored: (&[], ""),
+    unshown: &[],
     conflicts: &[],
     flushless: &["nobarrier"],
     durability: |_, _| Durability::full(),

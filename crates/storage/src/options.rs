@@ -139,7 +139,7 @@ fn data_option(kind: &MountType, option: &str, listed: &[String]) -> Option<Stri
     if let Some(found) = denial {
         return Some(format!("mount option `{option}` did not take effect: the kernel shows `{found}`"));
     }
-    if kind.hidden_defaults.contains(&&*wanted) {
+    if kind.hidden_defaults.contains(&&*wanted) || kind.unshown.contains(&key) {
         return None;
     }
     let (ignored, why_ignored) = kind.ignored;
@@ -244,6 +244,24 @@ mod tests {
     }
 
     #[test]
+    fn names_of_before_and_what_is_never_shown() {
+        let quotas = "rw,usrquota,prjquota,grpquota";
+        check("xfs", "uquota,gquota,pquota", "rw", quotas, &[]);
+        check("xfs", "qnoenforce", "rw", "rw,uqnoenforce", &[]);
+        check("xfs", "bsdgroups", "rw", "rw,grpid", &[]);
+        check("xfs", "sysvgroups", "rw", "rw", &[]);
+        check("ext4", "bsdgroups", "rw", "rw,grpid", &[]);
+        check("ext4", "sysvgroups,journal_ioprio=3", "rw", "rw,nogrpid", &[]);
+        check(
+            "ext4",
+            "bsdgroups",
+            "rw",
+            "rw,nogrpid",
+            &["mount option `bsdgroups` did not take effect: the kernel shows `nogrpid`"],
+        );
+    }
+
+    #[test]
     fn ignored_and_rewritten() {
         check(
             "ext4",
@@ -286,6 +304,7 @@ mod tests {
         assert_eq!(conflicts("ext4", "data=journal,delalloc"), 1);
         assert_eq!(conflicts("ext4", "dioread_lock,dioread_nolock"), 1);
         assert_eq!(conflicts("ext4", "dioread_lock,nodioread_nolock"), 0);
+        assert_eq!(conflicts("xfs", "bsdgroups,sysvgroups"), 1);
         assert_eq!(conflicts("btrfs", "nodatacow,compress=zstd"), 1);
     }
 

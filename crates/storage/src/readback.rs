@@ -85,7 +85,10 @@ pub(crate) fn ineffective_mkfs(settings: &StorageSettings, facts: &Facts) -> Vec
     let mut found = feature_problems(settings, superblock, facts);
     for (option, fact, value) in (superblock.wanted)(&settings.mkfs_asked()) {
         let Some(have) = facts.get(&fact) else { continue };
-        if !options::same_value(&value, have) && !have.contains(&format!("({value}")) {
+        let numbers = have.parse::<u64>().ok().zip(value.parse::<u64>().ok());
+        let is_rounded_up =
+            superblock.rounded_up.contains(&&*fact) && numbers.is_some_and(|(have, asked)| have >= asked);
+        if !is_rounded_up && !options::same_value(&value, have) && !have.contains(&format!("({value}")) {
             found.push(format!("mkfs option `{option}` did not take effect: the filesystem has {fact} = {have}"));
         }
     }
@@ -102,7 +105,7 @@ fn feature_problems(settings: &StorageSettings, superblock: &Superblock, facts: 
         last.insert(asked.trim_start_matches(['^', '+']).into(), asked.clone());
     }
     for (name, asked) in last {
-        let name = (superblock.feature)(&name);
+        let Some(name) = (superblock.feature)(&name) else { continue };
         let wanted = !asked.starts_with('^');
         if have.contains(&&*name) != wanted {
             let state = if wanted { "lacks" } else { "has" };
@@ -147,6 +150,19 @@ mod tests {
     }
 
     #[test]
+    fn mke2fs_makes_as_many_inodes_as_are_asked_or_more() {
+        let problems = |count: &str| {
+            let facts = parse("ext4", &[&*format!("Inode count:              {count}\n")]);
+            ineffective_mkfs(&settings("ext4", &["-N", "100000"]), &facts)
+        };
+        assert_eq!(problems("100352"), Vec::<String>::new());
+        assert_eq!(
+            problems("99000"),
+            ["mkfs option `-N 100000` did not take effect: the filesystem has inode_count = 99000"]
+        );
+    }
+
+    #[test]
     fn xfs_geometry_is_compared() {
         let text = "meta-data=/dev/loop0 isize=512    agcount=4, agsize=25600 blks\n         =          reflink=1    bigtime=1\n\
                     data     =          bsize=4096   blocks=102400, imaxpct=25\nlog      =internal log bsize=4096   blocks=16384\n";
@@ -179,5 +195,7 @@ mod tests {
                 "mkfs option `-m single` did not take effect: the filesystem has metadata_profile = dup",
             ]
         );
+        let quotas = settings("btrfs", &["-O", "quota", "-R", "quota"]);
+        assert_eq!(ineffective_mkfs(&quotas, &facts), Vec::<String>::new(), "the superblock does not tell");
     }
 }

@@ -83,7 +83,9 @@ pub(crate) const BTRFS: Filesystem = Filesystem {
                 ],
             )
         },
-        feature: |name| renamed(&name.replace('-', "_").to_uppercase(), FEATURE_NAMES),
+        rounded_up: &[],
+        // Quotas are a tree, and no flag of the superblock.
+        feature: |name| (name != "quota").then(|| renamed(&name.replace('-', "_").to_uppercase(), FEATURE_NAMES)),
     }),
     // BTRFS_SUPER_INFO_OFFSET and its first mirror; a tree's block begins with its checksum.
     block_name: |at, _| matches!(at, 0x1_0000 | 0x400_0000).then_some("superblock"),

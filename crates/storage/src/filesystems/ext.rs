@@ -88,8 +88,10 @@ pub(crate) const EXT4: Filesystem = Filesystem {
         questions: &[(&["-h"], About::Device)],
         parse: |answers| parse_dumpe2fs(&answers[0]),
         wanted,
+        // To whole blocks of the inode table in each group.
+        rounded_up: &["inode_count"],
         // What mke2fs calls otherwise than dumpe2fs.
-        feature: |name| renamed(name, &[("extents", "extent"), ("resize", "resize_inode"), ("64-bit", "64bit")]),
+        feature: |name| Some(renamed(name, &[("extents", "extent"), ("resize", "resize_inode"), ("64-bit", "64bit")])),
     }),
     repair_flags: |features| if has_journal(features) { &[] } else { REPAIR },
     copy_options: Some(&[]),
@@ -123,6 +125,8 @@ const MOUNT: MountType = MountType {
         ("auto_da_alloc=0", "noauto_da_alloc"),
         ("auto_da_alloc=1", "auto_da_alloc"),
         ("dioread_lock", "nodioread_nolock"),
+        ("bsdgroups", "grpid"),
+        ("sysvgroups", "nogrpid"),
     ],
     ignored: (
         &[
@@ -138,6 +142,7 @@ const MOUNT: MountType = MountType {
         ],
         "ext4 accepts the option and ignores it: it was removed",
     ),
+    unshown: &["journal_ioprio"],
     conflicts: &[Conflict {
         one: &["data=journal"],
         other: &["delalloc"],

@@ -32,8 +32,16 @@ pub(crate) const XFS: Filesystem = Filesystem {
     ],
     mount: MountType {
         name: "xfs",
-        hidden_defaults: &["nodiscard", "noikeep", "nolargeio", "nogrpid", "sysvgroups", "attr2"],
-        renamed: &[("uquota", "usrquota"), ("quota", "usrquota")],
+        hidden_defaults: &["nodiscard", "noikeep", "nolargeio", "nogrpid", "attr2"],
+        renamed: &[
+            ("uquota", "usrquota"),
+            ("quota", "usrquota"),
+            ("gquota", "grpquota"),
+            ("pquota", "prjquota"),
+            ("qnoenforce", "uqnoenforce"),
+            ("bsdgroups", "grpid"),
+            ("sysvgroups", "nogrpid"),
+        ],
         ignored: (&["attr2", "noattr2", "ikeep", "noikeep"], "xfs accepts the option and ignores it: it is deprecated"),
         ..PLAIN_MOUNT
     },
@@ -43,7 +51,8 @@ pub(crate) const XFS: Filesystem = Filesystem {
         questions: &[(&[], About::MountPoint)],
         parse: |answers| parse_xfs_info(&answers[0]),
         wanted,
-        feature: str::to_string,
+        rounded_up: &[],
+        feature: |name| Some(name.into()),
     }),
     copy_options: Some(&["nouuid"]),
     tells_places: true,
