@@ -157,27 +157,18 @@ impl Measurement {
 /// The trial that measures a scenario.
 #[must_use]
 pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
+    let on_disk = on_disk(&scenario.storage, settings);
     let cut = Cut {
         budget_seconds: settings.budget_seconds,
         // A disk tears no sector of its own.
-        unit_bytes: settings.unit.bytes().max(scenario.storage.unit.bytes()),
-        cache: settings.cache.clone(),
+        unit_bytes: settings.unit.bytes().max(on_disk.unit.bytes()),
+        cache: on_disk.cache.name().into(),
         profile: settings.profile.clone(),
         log_bytes_max: settings.log_bytes_max,
         recovery_seconds_max: RECOVERY_SECONDS_MAX,
         copy_out: None,
     };
     let load = load(settings);
-    let on_disk = StorageSettings {
-        device: Device::Virtual,
-        size: settings.disk_bytes.max(scenario.storage.bytes_min()),
-        disk: settings.profile.clone(),
-        cache: drive::named(&settings.cache).expect("the study's table has the storage's names"),
-        fill: 0.0,
-        age: 0,
-        check: false,
-        ..(*scenario.storage).clone()
-    };
     TrialSpec {
         guest: scenario.guest.clone(),
         services: if settings.load == Load::Commits { scenario.services.clone() } else { BTreeMap::new() },
@@ -186,6 +177,25 @@ pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -
         ineffective_options: plan.design.ineffective_options,
         cut: Some(cut),
         ..TrialSpec::single(&plan.name, &scenario.label, load.name, scenario.bench, plan.drawn.seed, on_disk)
+    }
+}
+
+/// A scenario's filesystem, on the disk that is recorded.
+fn on_disk(storage: &StorageSettings, settings: &study::Safety) -> StorageSettings {
+    let named = |name: &String| drive::named(name).expect("the study's table has the storage's names");
+    StorageSettings {
+        device: Device::Virtual,
+        disk: settings.profile.clone(),
+        // A virtual disk has one of its own; an image file's is volatile.
+        cache: settings.cache.as_ref().map_or(storage.cache, named),
+        fill: 0.0,
+        age: 0,
+        // The kernel's tracer sees no flush for a single write (FUA) of a disk below a delay.
+        delay_read: 0.0,
+        delay_write: 0.0,
+        delay_flush: 0.0,
+        check: false,
+        ..storage.resized(settings.disk_bytes.max(storage.bytes_min()))
     }
 }
 
@@ -241,12 +251,37 @@ mod found;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use storage::DiskCache;
 
     #[test]
     fn what_a_study_may_choose_the_load_knows() {
         let of_study = study::SAFETY.iter().find(|setting| setting.name == "files").expect("a setting");
         let of_load = replacements::KIND.settings.iter().find(|setting| setting.name == METHOD).expect("a setting");
         assert_eq!(of_study.kind, of_load.kind);
+    }
+
+    #[test]
+    fn a_virtual_disk_keeps_its_own_cache_unless_the_study_names_one() {
+        let cache = |own: DiskCache, asked: Option<&str>| {
+            let storage = StorageSettings { device: Device::Virtual, cache: own, ..StorageSettings::default() };
+            let settings = study::Safety { cache: asked.map(String::from), ..study::Safety::default() };
+            on_disk(&storage, &settings).cache
+        };
+        assert_eq!(cache(DiskCache::WriteThrough, None), DiskCache::WriteThrough);
+        assert_eq!(cache(DiskCache::Lying, None), DiskCache::Lying);
+        assert_eq!(cache(DiskCache::WriteThrough, Some("volatile")), DiskCache::Volatile);
+        let of_an_image = on_disk(&StorageSettings::default(), &study::Safety::default());
+        assert_eq!((of_an_image.device, of_an_image.cache), (Device::Virtual, DiskCache::Volatile));
+    }
+
+    #[test]
+    fn a_recorded_disk_is_not_delayed_and_has_the_blocks_of_the_scenario() {
+        let (delay_read, delay_write, delay_flush) = (0.01, 0.02, 0.03);
+        let slow = StorageSettings { delay_read, delay_write, delay_flush, ..StorageSettings::default() };
+        let settings = study::Safety { disk_bytes: 64 << 20, ..study::Safety::default() };
+        let disk = on_disk(&slow, &settings);
+        assert_eq!((disk.delay_read, disk.delay_write, disk.delay_flush), (0.0, 0.0, 0.0));
+        assert_eq!((disk.size, &*disk.mkfs), (64 << 20, &["-T".to_string(), "default".into()][..]));
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Filesystem {
     pub(crate) mkfs_dry_runs: Words,
     /// Options by which mkfs would make another filesystem than this one.
     pub(crate) mkfs_types: Words,
+    /// Words by which mkfs makes one as on a device of so many bytes, where it chooses by the size.
+    pub(crate) as_of_size: fn(u64) -> Words,
     /// The commands that make it.
     pub(crate) mkfs_commands: fn(&Mkfs) -> Vec<Command>,
     /// The command that says which version its programs have.
@@ -246,6 +248,7 @@ pub(crate) const PLAIN: Filesystem = Filesystem {
     mkfs_nodiscard: &[],
     mkfs_dry_runs: &[],
     mkfs_types: &[],
+    as_of_size: |_| &[],
     mkfs_commands: |mkfs| {
         let words = mkfs.words.iter().chain(&mkfs.asked).cloned();
         vec![(mkfs.program, words.chain([mkfs.device.into()]).collect())]

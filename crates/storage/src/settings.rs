@@ -39,7 +39,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "cache",
-        kind: Kind::Choice(&["volatile", "write-through", "lying"]),
+        kind: Kind::Choice(CACHES),
         default: Some("volatile"),
         help: "What the cache of device = \"virtual\" keeps in a power cut: `volatile`, only what was flushed; `write-through`, all \
                that was completed, as with power-loss protection, and no flush is sent; `lying`, not even what was flushed.",
@@ -164,6 +164,17 @@ pub enum DiskCache {
     WriteThrough,
     /// Not even what was flushed.
     Lying,
+}
+
+/// Their names.
+const CACHES: &[&str] = &["volatile", "write-through", "lying"];
+
+impl DiskCache {
+    /// Its name, as in `storage.cache`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        CACHES[self as usize]
+    }
 }
 
 /// What a virtual disk writes whole or not at all.
@@ -326,6 +337,17 @@ impl StorageSettings {
         }
     }
 
+    /// The same on a device of so many bytes. What mkfs chooses by the size, as the size of blocks, is as it is on this one.
+    #[must_use]
+    pub fn resized(&self, bytes: u64) -> StorageSettings {
+        let row = self.row();
+        let (own, there) = ((row.as_of_size)(self.size), (row.as_of_size)(bytes));
+        let is_asked = own.first().is_some_and(|option| !mkfs_words::values(&self.mkfs_asked(), &[*option]).is_empty());
+        let more = if own == there || is_asked { &[] } else { own };
+        let mkfs = self.mkfs.iter().cloned().chain(more.iter().map(|word| (*word).to_string())).collect();
+        StorageSettings { size: bytes, mkfs, ..self.clone() }
+    }
+
     /// The smallest device that the filesystem can be made on, in bytes.
     #[must_use]
     pub fn bytes_min(&self) -> u64 {
@@ -363,6 +385,35 @@ mod tests {
         let settings = StorageSettings::default();
         assert_eq!((settings.device, settings.size, &*settings.filesystem), (Device::Loop, 4 << 30, "ext4"));
         assert_eq!((settings.path, settings.wipe, settings.fill), (None, None, 0.0));
+    }
+
+    #[test]
+    fn each_name_is_a_cache() {
+        for cache in [DiskCache::Volatile, DiskCache::WriteThrough, DiskCache::Lying] {
+            assert_eq!(serde_json::to_value(cache).expect("a name"), cache.name());
+        }
+    }
+
+    /// A filesystem of 1 KiB blocks was searched for what one of 4 KiB blocks keeps.
+    #[test]
+    fn on_another_size_mke2fs_chooses_as_on_this_one() {
+        const MIB: u64 = 1 << 20;
+        let check = |filesystem: &str, asked: &[&str], from: u64, to: u64, expect: &[&str]| {
+            let mkfs = asked.iter().map(ToString::to_string).collect();
+            let settings = StorageSettings { filesystem: filesystem.into(), size: from, mkfs, ..Default::default() };
+            let resized = settings.resized(to);
+            assert_eq!(
+                (resized.size, &*resized.mkfs),
+                (to, &*expect.iter().map(ToString::to_string).collect::<Vec<_>>())
+            );
+        };
+        check("ext4", &[], 4096 * MIB, 64 * MIB, &["-T", "default"]);
+        check("ext3", &["-b", "2048"], 4096 * MIB, 511 * MIB, &["-b", "2048", "-T", "default"]);
+        check("ext4", &[], 511 * MIB, 512 * MIB, &["-T", "small"]);
+        check("ext2", &[], 2 * MIB, 64 * MIB, &["-T", "floppy"]);
+        check("ext4", &[], 4096 * MIB, 512 * MIB, &[]);
+        check("ext4", &["-Tnews"], 4096 * MIB, 64 * MIB, &["-Tnews"]);
+        check("xfs", &[], 4096 * MIB, 300 * MIB, &[]);
     }
 
     #[test]

@@ -76,9 +76,10 @@ pub const SAFETY: &[Setting] = &[
     Setting {
         name: "cache",
         kind: Kind::Choice(&["volatile", "write-through", "lying"]),
-        default: Some("volatile"),
+        default: None,
         help: "What the disk's cache keeps in a power cut: `volatile`, only what was flushed; `write-through`, all that was completed, \
-               as with power-loss protection; `lying`, not even what was flushed.",
+               as with power-loss protection; `lying`, not even what was flushed. Left out: as `storage.cache` says of a virtual \
+               disk, else `volatile`.",
     },
     Setting {
         name: "disk",
@@ -165,8 +166,8 @@ pub struct Safety {
     pub disk_bytes: u64,
     /// What it writes whole or not at all.
     pub unit: AtomicUnit,
-    /// What its cache keeps: a name of the table's.
-    pub cache: String,
+    /// What its cache keeps: a name of the table's; none: what the scenario's own disk keeps.
+    pub cache: Option<String>,
     /// Whose delays it has: a name of the table's.
     #[serde(rename = "disk")]
     pub profile: String,

@@ -58,6 +58,7 @@ pub(crate) const EXT4: Filesystem = Filesystem {
     mkfs_nodiscard: &["-E", "nodiscard"],
     mkfs_dry_runs: &["-n", "-V", "-S"],
     mkfs_types: &["-t"],
+    as_of_size,
     mkfs_commands,
     version: Some(("mkfs.ext4", "-V")),
     check: Some(Check { program: "e2fsck", flags: &["-f", "-n"] }),
@@ -197,6 +198,18 @@ fn mkfs_commands(mkfs: &Mkfs) -> Vec<Command> {
     words.push(mkfs.device.into());
     all.push((mkfs.program, words));
     all
+}
+
+/// The size of blocks and the number of inodes are those of a usage type, which mke2fs chooses by the size (mke2fs(8), `-T`).
+fn as_of_size(bytes: u64) -> &'static [&'static str] {
+    const TIB_IN_MIB: u64 = 1 << 20;
+    match bytes / MIB {
+        ..=2 => &["-T", "floppy"],
+        3..=511 => &["-T", "small"],
+        mib if mib < 4 * TIB_IN_MIB => &["-T", "default"],
+        mib if mib < 16 * TIB_IN_MIB => &["-T", "big"],
+        _ => &["-T", "huge"],
+    }
 }
 
 /// The last word on it counts.

@@ -11,8 +11,8 @@ fn without_the_table_nothing_is_measured_and_an_empty_one_has_defaults() {
     assert_eq!(safety, Safety::default());
     assert_eq!((safety.budget_seconds, safety.time_seconds, safety.connections), (10.0, 3.0, 2));
     assert_eq!((safety.disk_bytes, safety.log_bytes_max), (512 << 20, 1 << 30));
-    assert_eq!((safety.unit.bytes(), &*safety.cache, &*safety.profile), (4096, "volatile", "none"));
-    assert_eq!((safety.load, safety.files, safety.classes), (Load::Commits, None, None));
+    assert_eq!((safety.unit.bytes(), &*safety.profile), (4096, "none"));
+    assert_eq!((safety.load, safety.files, safety.cache, safety.classes), (Load::Commits, None, None, None));
 }
 
 #[test]
@@ -40,7 +40,7 @@ classes = ["A", "C"]
         time_seconds: 0.5,
         disk_bytes: 1 << 30,
         unit: AtomicUnit::Sector,
-        cache: "write-through".into(),
+        cache: Some("write-through".into()),
         profile: "nvme-plp".into(),
         log_bytes_max: 64 << 20,
         connections: 7,
