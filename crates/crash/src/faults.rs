@@ -18,6 +18,7 @@ use agenda::{Strike, Structures, agenda};
 use bench::{Asks, Bench, Broken, Outcome, Reference};
 use load::engines;
 use observe::faults::{Consequence, Example, FaultReplayed, FaultsFound};
+use observe::record::causes;
 use powercut::device::Disk;
 use powercut::fault::{Case, Continuation, Failure, Fault, RequestKind};
 use sandbox::isolation;
@@ -86,6 +87,8 @@ struct Shared<'a> {
     /// When no further one is begun.
     until: Instant,
     interrupted: &'a AtomicBool,
+    /// Whether a case could not be run: no further strike is begun.
+    is_broken: AtomicBool,
 }
 
 /// A case that ended, or could not be run.
@@ -128,20 +131,21 @@ pub fn search(
     let until = started + Duration::from_secs_f64(asked.budget_seconds);
     let last = (reference.traced.len() as u64).max(1);
     let next = AtomicUsize::new(0);
-    let shared = Shared { spec, work, loaded, structures, strikes, asks, last, next, until, interrupted };
-    run_all(&shared, &mut found)?;
+    let is_broken = AtomicBool::new(false);
+    let shared = Shared { spec, work, loaded, structures, strikes, asks, last, next, until, interrupted, is_broken };
+    let broken = run_all(&shared, &mut found);
     let reached = shared.next.into_inner().min(shared.strikes.len());
-    found.drawn = reached.saturating_sub(first) as u64;
+    // Of a strike that ended so not all ways on were run.
+    found.drawn = reached.saturating_sub(first + broken.len()) as u64;
     found.is_complete = reached == shared.strikes.len();
+    end_early(&mut found, broken)?;
     if spec.workload == replacements::KIND.name {
         found.notes.push(replacements::describe(&spec.parameters));
     }
+    found.notes.extend(full_in_a_guest(spec.bench, &failures).map(String::from));
     if reached < first {
-        found.notes.push(format!(
-            "{} kinds of fault and block were not reached in {:.0} s",
-            first - reached,
-            asked.budget_seconds
-        ));
+        let seconds = started.elapsed().as_secs_f64();
+        found.notes.push(format!("{} kinds of fault and block were not reached in {seconds:.0} s", first - reached));
     }
     found.rows.sort_by(|one, other| {
         let key = |row: &observe::faults::Row| (row.fault.clone(), row.structure.clone(), row.continuation.clone());
@@ -222,7 +226,15 @@ fn structures(spec: &TrialSpec, reference: &Reference, bench: &Bench) -> Structu
     Structures::new(&reference.parts, kind, &reference.traced, |at, head| bench.block_name(at, head))
 }
 
-fn run_all(shared: &Shared, found: &mut FaultsFound) -> Result<()> {
+/// Of virtio's three answers of a disk none is "no space" (virtio 1.1, 5.2.6: OK, IOERR, UNSUPP).
+fn full_in_a_guest(bench: study::Bench, failures: &[Failure]) -> Option<&'static str> {
+    let is_full = failures.iter().any(|failure| failure.fault == Fault::Full);
+    (is_full && bench == study::Bench::Guest)
+        .then_some("a guest's disk (virtio) can't say \"no space\": `full` ended as an I/O error")
+}
+
+/// Runs all cases and counts them; gives why some could not be run.
+fn run_all(shared: &Shared, found: &mut FaultsFound) -> Vec<Broken> {
     let workers = if shared.spec.storage.has_mountable_copies() { side_by_side(shared.spec) } else { 1 };
     let (tell, told) = channel();
     std::thread::scope(|scope| {
@@ -231,12 +243,31 @@ fn run_all(shared: &Shared, found: &mut FaultsFound) -> Result<()> {
             scope.spawn(move || work(shared, &tell));
         }
         drop(tell);
-        for (case, outcome) in told {
-            // Workers end when nobody listens any more.
-            count(shared, found, &case, outcome?);
-        }
-        Ok(())
+        count_all(&shared.structures, found, told)
     })
+}
+
+/// Counts cases as they end; gives why some could not be run.
+fn count_all(structures: &Structures, found: &mut FaultsFound, told: impl IntoIterator<Item = Ended>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for (case, outcome) in told {
+        match outcome {
+            Ok(outcome) => count(structures, found, &case, outcome),
+            Err(why) => broken.push(why),
+        }
+    }
+    broken
+}
+
+/// A case that can't be run ends the search, and what was counted stands.
+fn end_early(found: &mut FaultsFound, broken: Vec<Broken>) -> Result<()> {
+    let Some(why) = broken.into_iter().next() else { return Ok(()) };
+    if found.cases == 0 {
+        return Err(why.into());
+    }
+    found.is_complete = false;
+    found.notes.push(format!("the search ended early, as a case could not be run: {}", causes(&why).join(": ")));
+    Ok(())
 }
 
 /// What one worker does: the ways on without a fault, then strike after strike.
@@ -250,7 +281,9 @@ fn work(shared: &Shared, tell: &Sender<Ended>) {
             let (failure, nth) = strike.unwrap_or((Failure::NONE, shared.last));
             let case = Case { failure, nth, continuation };
             let outcome = isolated.map_err(Broken::Namespace).and_then(|()| worker.run(&case));
-            if tell.send((case, outcome)).is_err() {
+            let is_broken = outcome.is_err();
+            shared.is_broken.fetch_or(is_broken, Ordering::Relaxed);
+            if tell.send((case, outcome)).is_err() || is_broken {
                 return;
             }
         }
@@ -261,7 +294,7 @@ fn work(shared: &Shared, tell: &Sender<Ended>) {
     }
 }
 
-fn count(shared: &Shared, found: &mut FaultsFound, case: &Case, outcome: Outcome) {
+fn count(structures: &Structures, found: &mut FaultsFound, case: &Case, outcome: Outcome) {
     if case.failure.fault == Fault::Nothing {
         found.honest += 1;
         if outcome.consequence != Consequence::Nothing {
@@ -277,13 +310,14 @@ fn count(shared: &Shared, found: &mut FaultsFound, case: &Case, outcome: Outcome
         found.not_struck += 1;
         return;
     };
-    let key = [&*case.failure.to_string(), shared.structures.name(struck), case.continuation.name()];
+    let key = [&*case.failure.to_string(), structures.name(struck), case.continuation.name()];
     found.add(key, outcome.consequence, || outcome.example);
 }
 
 impl Shared<'_> {
     fn next(&self) -> Option<Strike> {
-        if self.interrupted.load(Ordering::Relaxed) || Instant::now() >= self.until {
+        let is_stopped = self.interrupted.load(Ordering::Relaxed) || self.is_broken.load(Ordering::Relaxed);
+        if is_stopped || Instant::now() >= self.until {
             return None;
         }
         self.strikes.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
@@ -321,4 +355,62 @@ fn hung_in_the_kernel(case: &Case) -> Outcome {
     let example = Example { case: case.to_string(), words, client, server, kernel };
     let asked = powercut::fault::injector::Asked { kind: RequestKind::Flush, offset: 0, length: 0 };
     Outcome { consequence: Consequence::Hang, example, struck: vec![asked], steps: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(end: std::result::Result<Consequence, Broken>) -> Ended {
+        let failure = "write-error".parse().expect("a fault");
+        let case = Case { failure, nth: 1, continuation: Continuation::GoOn };
+        let outcome = end.map(|consequence| Outcome { consequence, ..hung_in_the_kernel(&case) });
+        (case, outcome)
+    }
+
+    fn none() -> FaultsFound {
+        FaultsFound {
+            writes: 1,
+            flushes: 0,
+            reads: 0,
+            possible: 4,
+            cases: 0,
+            not_struck: 0,
+            drawn: 0,
+            is_complete: true,
+            blocks: Vec::new(),
+            honest: 0,
+            honest_bad: 0,
+            rows: Vec::new(),
+            notes: Vec::new(),
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_case_that_can_not_be_run_takes_no_other_with_it() {
+        let slow = || Err(Broken::Well("it does not start".into()));
+        let mut found = none();
+        let told = [ended(Ok(Consequence::Told)), ended(slow()), ended(Ok(Consequence::Lost))];
+        let broken = count_all(&Structures::default(), &mut found, told);
+        assert_eq!((found.cases, broken.len()), (2, 1));
+        end_early(&mut found, broken).expect("two were counted");
+        assert!(!found.is_complete);
+        let note = "the search ended early, as a case could not be run: on a disk that is well the database fails: it does not start";
+        assert_eq!(found.notes, [note]);
+        let mut found = none();
+        let broken = count_all(&Structures::default(), &mut found, [ended(slow())]);
+        assert!(end_early(&mut found, broken).is_err(), "nothing was counted");
+    }
+
+    #[test]
+    fn a_guests_disk_that_is_full_ends_as_another_fault() {
+        let note = |bench, names: &[&str]| {
+            let failures: Vec<Failure> = names.iter().map(|name| name.parse().expect("a fault")).collect();
+            full_in_a_guest(bench, &failures)
+        };
+        assert!(note(study::Bench::Guest, &["write-error", "full"]).is_some_and(|note| note.contains("an I/O error")));
+        assert_eq!(note(study::Bench::Guest, &["write-error"]), None);
+        assert_eq!(note(study::Bench::Host, &["full"]), None);
+    }
 }
