@@ -116,11 +116,13 @@ fn find_time(line: &[u8]) -> Result<(i64, usize), Reject> {
         .ok_or(Reject::Time)
 }
 
-/// The words before the time are address, identity and user; a fourth before them is the virtual host.
+/// The words before the time are address, identity and user; a fourth before them is the virtual host. A user may have blanks.
 fn host_of(before: &[u8]) -> Option<&[u8]> {
     let before = before.strip_suffix(b" ").unwrap_or(before);
     let blanks = before.iter().filter(|byte| **byte == b' ').count();
-    (blanks == 3).then(|| without_port(word(before).0))
+    let (host, rest) = word(before);
+    // After a host comes an address, and after an address mostly an identity that nobody asked for.
+    (blanks == 3 && !rest.starts_with(b"- ")).then(|| without_port(host))
 }
 
 fn without_port(host: &[u8]) -> &[u8] {
@@ -259,6 +261,12 @@ mod tests {
         assert_eq!(with("www.example.org").as_deref(), Some("www.example.org"));
         assert_eq!(with("[::1]:80").as_deref(), Some("[::1]"));
         assert_eq!(with("[::1]").as_deref(), Some("[::1]"));
+    }
+
+    #[test]
+    fn a_user_with_a_blank_makes_no_virtual_host() {
+        let line = br#"10.0.0.1 - John Smith [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" 200 1"#;
+        assert_eq!(parse(line).expect("a line").host, None);
     }
 
     #[test]

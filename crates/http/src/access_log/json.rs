@@ -7,7 +7,11 @@ use std::borrow::Cow;
 
 const REQUEST: &[&str] = &["request"];
 const METHOD: &[&str] = &["request_method", "method"];
-const TARGET: &[&str] = &["request_uri", "uri", "url", "path"];
+/// With the query: nginx's `$request_uri` is as the client sent it.
+const TARGET: &[&str] = &["request_uri"];
+/// Perhaps without the query, which has a name of its own then.
+const PATH: &[&str] = &["uri", "url", "path"];
+const QUERY: &[&str] = &["args", "query_string", "query"];
 const STATUS: &[&str] = &["status", "response", "status_code"];
 const BYTES: &[&str] = &["body_bytes_sent", "bytes_sent", "bytes", "size", "response_size"];
 const HOST: &[&str] = &["vhost", "host", "http_host", "server_name"];
@@ -21,16 +25,26 @@ pub fn parse(line: &[u8]) -> Result<Entry<'static>, Reject> {
     let inner = object.get("request").and_then(Value::as_object);
     let first = |names: &[&str]| names.iter().find_map(|name| object.get(*name).or_else(|| inner?.get(*name)));
     let text = |names: &[&str]| match first(names)? {
-        Value::String(text) if text != "-" => Some(text.clone().into_bytes()),
+        Value::String(text) if !matches!(text.as_str(), "" | "-") => Some(text.clone().into_bytes()),
         _ => None,
     };
-    let (method, target) = match (text(METHOD), text(TARGET), text(REQUEST)) {
-        (Some(method), Some(target), _) => (method, target),
-        (.., Some(request)) => {
-            let (method, target) = split_request(&request)?;
-            (method.to_vec(), target.to_vec())
+    let target = || {
+        let mut target = text(PATH)?;
+        if let Some(query) = text(QUERY).filter(|_| !target.contains(&b'?')) {
+            // Apache's `%q` begins with a question mark.
+            target.push(b'?');
+            target.extend_from_slice(query.strip_prefix(b"?").unwrap_or(&query));
         }
-        _ => return Err(Reject::Json),
+        Some(target)
+    };
+    let request = text(REQUEST);
+    let (method, target) = match request.as_deref().map(split_request) {
+        // nginx changes `$uri` and `$args` when it leads a request on within itself, and never the request's own line.
+        Some(Ok((method, target))) => (method.to_vec(), target.to_vec()),
+        no_line => match (text(METHOD), text(TARGET).or_else(target)) {
+            (Some(method), Some(target)) => (method, target),
+            _ => return Err(no_line.and_then(Result::err).unwrap_or(Reject::Json)),
+        },
     };
     let status = first(STATUS).and_then(number).filter(|status| (100.0..600.0).contains(status)).ok_or(Reject::Json)?;
     Ok(Entry {
@@ -95,6 +109,27 @@ mod tests {
         assert_eq!(entry.unix_microseconds, 971_211_336_000_000);
         assert_eq!((&*entry.method, &*entry.target, entry.status), (&b"GET"[..], &b"/x?y=1"[..], 200));
         assert_eq!((entry.host.as_deref(), entry.bytes), (Some(&b"a.example"[..]), Some(2326)));
+    }
+
+    /// The first is what nginx has of a page of a blog after `try_files $uri /index.php?p=7`.
+    #[test]
+    fn what_the_client_asked_for_comes_before_what_the_server_made_of_it() {
+        let target = |request: &str| {
+            let line = format!(r#"{{"time":"2000-10-10T13:55:36Z","status":200,{request}}}"#);
+            parse(line.as_bytes()).map(|entry| String::from_utf8_lossy(&entry.target).into_owned())
+        };
+        let is = |request: &str, expected: &str| assert_eq!(target(request).as_deref(), Ok(expected), "{request}");
+        let led_on = r#""request_method":"GET","uri":"/index.php","args":"p=7""#;
+        is(&format!(r#"{led_on},"request":"GET /blog/x?q HTTP/1.1""#), "/blog/x?q");
+        is(&format!(r#"{led_on},"request_uri":"/blog/x""#), "/blog/x");
+        is(led_on, "/index.php?p=7");
+        is(r#""method":"GET","path":"/a","query":"?b=c""#, "/a?b=c");
+        is(r#""method":"GET","url":"/a?b","query_string":"b""#, "/a?b");
+        is(r#""method":"GET","uri":"/a","args":"-""#, "/a");
+        // A path under the name of the line.
+        is(r#""method":"GET","path":"/a","request":"/a""#, "/a");
+        assert_eq!(target(r#""request":"/a""#), Err(Reject::Request));
+        assert_eq!(target(r#""method":"","uri":"""#), Err(Reject::Json), "a connection that never asked");
     }
 
     #[test]
