@@ -295,6 +295,8 @@ impl Apache {
         for name in [&*mpm].iter().chain(PLAIN).chain(&hosts).chain(&secure).chain(proxies) {
             let _ = writeln!(text, "LoadModule {name}_module {MODULES}/mod_{name}.so");
         }
+        // Apache alone answers 404 to a slash that the client encoded, unless it is told otherwise.
+        text.push_str("AllowEncodedSlashes On\n");
         text.push_str(&directives(&self.settings));
         if self.web.tls {
             let files = format!("SSLCertificateFile {run}/certificate.pem\nSSLCertificateKeyFile {run}/key.pem");
@@ -390,6 +392,20 @@ mod tests {
         (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
     }
 
+    /// With these directives, and those of a study among them.
+    fn apache(settings: &[(&str, &str)], asked: FreeSettings) -> Apache {
+        Apache {
+            program: PathBuf::new(),
+            version: String::new(),
+            mpm: "event".into(),
+            settings: settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+            asked,
+            module: None,
+            php: settings::typed(&settings::defaults(SETTINGS)),
+            web: settings::typed(&settings::defaults(SETTINGS)),
+        }
+    }
+
     #[test]
     fn nothing_slips_into_the_configuration() {
         let asked = json!({ "php": "module", "settings": { "listen": "80", "Timeout": "1\nUser root", "KeepAlive": "Off" },
@@ -423,18 +439,7 @@ mod tests {
     #[test]
     fn only_what_was_asked_fails_and_every_fact_is_true() {
         let asked = FreeSettings::from(json!({ "MaxClients": 1000 }).as_object().expect("a table").clone());
-        let settings =
-            [("MaxClients", "1000"), ("ThreadsPerChild", "25")].map(|(name, value)| (name.into(), value.into()));
-        let apache = Apache {
-            program: PathBuf::new(),
-            version: String::new(),
-            mpm: "event".into(),
-            settings: settings.into(),
-            asked,
-            module: None,
-            php: settings::typed(&settings::defaults(SETTINGS)),
-            web: settings::typed(&settings::defaults(SETTINGS)),
-        };
+        let apache = apache(&[("MaxClients", "1000"), ("ThreadsPerChild", "25")], asked);
         let mut effects = Effects::default();
         let said = "AH00318: WARNING: MaxRequestWorkers of 1000 would require 40 servers and would exceed ServerLimit of 16, decreasing to 400.\n\
                     AH00507: WARNING: ThreadsPerChild of 25 exceeds ThreadLimit of 20 threads, decreasing to 20.\n";
@@ -442,6 +447,15 @@ mod tests {
         assert_eq!(effects.ineffective.len(), 1, "{effects:?}");
         assert!(effects.ineffective[0].contains("apache changed MaxClients") && effects.ineffective[0].contains("400"));
         assert_eq!((&*effects.facts["apache.MaxClients"], &*effects.facts["apache.ThreadsPerChild"]), ("400", "20"));
+    }
+
+    /// Of two lines of one directive the last holds.
+    #[test]
+    fn encoded_slashes_are_served_unless_the_study_says_otherwise() {
+        let apache = apache(&[("AllowEncodedSlashes", "NoDecode")], FreeSettings::default());
+        let text = apache.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), &[], None);
+        assert!(text.contains("\nAllowEncodedSlashes On\nAllowEncodedSlashes NoDecode\n"), "{text}");
+        assert!(!text.contains("<VirtualHost"), "such a host would begin with Apache's own default");
     }
 
     #[test]
