@@ -7,6 +7,9 @@ mod parts;
 pub mod site;
 mod spread;
 
+#[cfg(test)]
+mod tests;
+
 pub use parts::Parts;
 
 use crate::duration;
@@ -351,124 +354,4 @@ pub fn refuse(path: &Path, survey: &Survey, bad_lines_max: f64) -> Option<String
         let (found, allowed) = (share * 100.0, bad_lines_max * 100.0);
         format!("{found:.1} % of the lines of {} are no requests, {allowed:.1} % are allowed: {list}", path.display())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn log(path: &Path) -> Log {
-        Log {
-            path: path.into(),
-            text: None,
-            requests_max: 0,
-            others: Others::Skipped,
-            hosts: Hosts { default: String::new(), is_one: true, map: BTreeMap::new() },
-            expected: Expected::Nothing,
-            keep_alive: true,
-            body_text: None,
-            bytes_max: u64::MAX,
-        }
-    }
-
-    #[test]
-    fn a_page_has_the_size_of_its_file() {
-        let line =
-            |request: &str, rest: &str| format!("h - - [28/Feb/2024:00:00:00 +0000] \"{request} HTTP/1.1\" {rest}\n");
-        let lines = [
-            line("GET /a?b", "200 5"),
-            line("GET /a", "304 0"),
-            line("HEAD /a", "200 0"),
-            line("GET /a", "404 9"),
-            line("GET /d", "200 7"),
-            line("GET /d/", "206 4"),
-            line("GET /d/e", "200 -"),
-            line("GET /../f", "200 3"),
-        ];
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), lines.concat()).expect("written");
-        let mut log = log(file.path());
-        let files = super::site::files(&log).expect("read");
-        log.expected = Expected::Pages(Arc::new(super::site::sizes(files)));
-        let mut source = log.source(Pace::Closed).expect("read");
-        let tasks = std::iter::from_fn(|| source.next(&mut Vec::new()).expect("a request"));
-        let expected: Vec<_> = tasks.map(|task| (task.status, task.body_bytes)).collect();
-        let page = Status::Class(2);
-        assert_eq!(
-            expected,
-            [
-                (page, Some(5)),
-                (page, Some(5)),
-                (page, None),
-                (Status::NoFailure, None),
-                // A server leads on to the folder's index, or sends it.
-                (page, None),
-                (page, Some(7)),
-                (page, Some(0)),
-                (Status::NoFailure, None),
-            ]
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn parts_go_round_the_log_and_leave_nothing_out(
-            length in 0usize..9,
-            skipped in 0usize..9,
-            parts in proptest::collection::vec(0usize..9, 0..6),
-        ) {
-            let line = |number| format!("h - - [28/Feb/2024:00:00:00 +0000] \"GET /{number} HTTP/1.1\" 200 1\n");
-            let text: String = (0..length).map(line).collect();
-            let log = Log { text: Some(text.into_bytes().into()), ..log(Path::new("")) };
-            let mut next_part = Parts::after(log, skipped as u64).expect("read");
-            let mut sent = Vec::new();
-            for part in &parts {
-                // After the last request comes the first: the end is the beginning.
-                let begin = (skipped + sent.len()) as u64;
-                prop_assert!(length == 0 || next_part.begin() % length as u64 == begin % length as u64);
-                let mut source = next_part.next(*part as u64);
-                let mut request = Vec::new();
-                while source.next(&mut request).expect("read").is_some() {
-                    sent.push(String::from_utf8(std::mem::take(&mut request)).expect("text"));
-                }
-            }
-            let wanted = if length == 0 { 0 } else { parts.iter().sum() };
-            prop_assert_eq!(sent.len(), wanted);
-            for (place, request) in sent.iter().enumerate() {
-                let target = format!("GET /{} HTTP/1.1", (skipped + place) % length);
-                prop_assert!(request.starts_with(&target), "{} is no {}", request, target);
-            }
-        }
-
-        #[test]
-        fn a_log_is_refused_above_the_share_of_bad_lines_whatever_they_are(
-            lines in proptest::collection::vec((0usize..8, proptest::collection::vec(any::<u8>(), 0..80)), 1..60),
-            bad_lines_max in 0.0f64..=1.0,
-        ) {
-            let good = b"h - - [28/Feb/2024:00:00:00 +0000] \"GET / HTTP/1.1\" 200 1";
-            let line = |(kind, bytes): &(usize, Vec<u8>)| match kind {
-                0..=4 => good.to_vec(),
-                // Up to its status at most.
-                5 => good[..bytes.len().min(52)].to_vec(),
-                // Text comes first, lest random bytes look like gzip.
-                6 => [b"no request", &bytes.iter().filter(|byte| **byte != b'\n').copied().collect::<Vec<u8>>()[..]].concat(),
-                _ => vec![b'x'; 1 << 20],
-            };
-            let file = tempfile::NamedTempFile::new().expect("a file");
-            std::fs::write(file.path(), lines.iter().map(line).collect::<Vec<_>>().join(&b'\n')).expect("written");
-            let survey = log(file.path()).survey().expect("read");
-            let bad: Vec<usize> = (1..=lines.len()).filter(|number| lines[number - 1].0 > 4).collect();
-            // An empty last line without an end is no line.
-            let is_ended = lines.last().is_some_and(|(kind, bytes)| *kind == 5 && bytes.is_empty());
-            let (bad, all) = if is_ended { (&bad[..bad.len() - 1], lines.len() - 1) } else { (&bad[..], lines.len()) };
-            prop_assert_eq!((survey.lines, survey.rejects.count()), (all as u64, bad.len() as u64));
-            let said = refuse(file.path(), &survey, bad_lines_max);
-            let is_refused = bad.len() == all || bad.len() as f64 / all as f64 > bad_lines_max;
-            prop_assert_eq!(said.is_some(), is_refused, "{:?}", said);
-            if let (Some(said), Some(first)) = (said, bad.first()) {
-                prop_assert!(said.contains(&format!("(line {first}")) || said.contains(&format!("(lines {first}")), "{}", said);
-            }
-        }
-    }
 }
