@@ -148,6 +148,8 @@ pub enum Status {
     Any,
     /// Of this class, its first digit.
     Class(u16),
+    /// Of a page, or of the way to one (2xx, 3xx).
+    PageOrRedirect,
     /// Any but the server's own failures (5xx).
     NoFailure,
 }
@@ -159,6 +161,7 @@ impl Status {
         match self {
             Status::Any => true,
             Status::Class(class) => status / 100 == class,
+            Status::PageOrRedirect => matches!(status / 100, 2 | 3),
             Status::NoFailure => status / 100 != 5,
         }
     }

@@ -73,11 +73,12 @@ pub struct Hosts {
 pub enum Expected {
     /// Nothing.
     Nothing,
-    /// The class of the logged status.
+    /// The class of the logged status; anything but a failure (5xx) where that says what the client did.
     Status,
     /// That, and for a GET answered 200 the logged size.
     Size,
-    /// A whole page where the log's server had one, as the site was made from the log's answers; elsewhere anything but a failure (5xx).
+    /// A whole page where the log's server had one, as the site was made from the log's answers, or the way to it where that is a
+    /// folder's; elsewhere anything but a failure (5xx).
     Pages(Arc<Sizes>),
     /// What is known of the site.
     Known(Arc<Known>),
@@ -228,13 +229,17 @@ impl Log {
             _ => None,
         };
         let is_page = class == 2 && (!matches!(self.expected, Expected::Pages(_)) || file.is_some());
-        let has_body = is_page && !is_head && !matches!(entry.status, 204 | 205);
+        // A page that others lie below is a folder of the site: nginx and Caddy send its index, Apache and lighttpd lead on to it.
+        let is_folder = file == Some(None);
+        let has_body = is_page && !is_folder && !is_head && !matches!(entry.status, 204 | 205);
         Some(Task {
             is_head,
             is_repeatable: is_plain,
             status: match self.expected {
                 Expected::Nothing | Expected::Known(_) => Status::Any,
+                Expected::Status | Expected::Size if is_of_client(entry.status) => Status::NoFailure,
                 Expected::Status | Expected::Size => Status::Class(class),
+                Expected::Pages(_) if is_folder => Status::PageOrRedirect,
                 Expected::Pages(_) if is_page => Status::Class(2),
                 // The site lacks what the log's server had none of, or takes no such method; it need not fail.
                 Expected::Pages(_) => Status::NoFailure,
@@ -253,6 +258,12 @@ impl Log {
 /// Whether the log has all of the request: these two have no body.
 fn has_all(entry: &Entry) -> bool {
     matches!(&*entry.method, b"GET" | b"HEAD")
+}
+
+/// Whether a status says what the client did, which is not done again: it changed to another protocol (101), sent no whole
+/// request in time (408), or left (499 of nginx).
+fn is_of_client(status: u16) -> bool {
+    matches!(status, 101 | 408 | 499)
 }
 
 /// A class of the logged status; where the client had the page already or asked for a part of it, the whole is expected,

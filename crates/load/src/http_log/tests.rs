@@ -17,43 +17,67 @@ fn log(path: &Path) -> Log {
     }
 }
 
+/// A log of such requests, each with what its line has after them.
+fn log_of(lines: &[(&str, &str)]) -> Log {
+    let line =
+        |(request, rest): &(&str, &str)| format!("h - - [28/Feb/2024:00:00:00 +0000] \"{request} HTTP/1.1\" {rest}\n");
+    let text: String = lines.iter().map(line).collect();
+    Log { text: Some(text.into_bytes().into()), ..log(Path::new("")) }
+}
+
+/// What its answers are held against.
+fn tasks(log: &Log) -> Vec<Task> {
+    let mut source = log.source(Pace::Closed).expect("read");
+    std::iter::from_fn(|| source.next(&mut Vec::new()).expect("a request")).collect()
+}
+
 #[test]
 fn a_page_has_the_size_of_its_file() {
-    let line =
-        |request: &str, rest: &str| format!("h - - [28/Feb/2024:00:00:00 +0000] \"{request} HTTP/1.1\" {rest}\n");
-    let lines = [
-        line("GET /a?b", "200 5"),
-        line("GET /a", "304 0"),
-        line("HEAD /a", "200 0"),
-        line("GET /a", "404 9"),
-        line("GET /d", "200 7"),
-        line("GET /d/", "206 4"),
-        line("GET /d/e", "200 -"),
-        line("GET /../f", "200 3"),
-    ];
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), lines.concat()).expect("written");
-    let mut log = log(file.path());
+    let mut log = log_of(&[
+        ("GET /a?b", "200 5"),
+        ("GET /a", "304 0"),
+        ("HEAD /a", "200 0"),
+        ("GET /a", "404 9"),
+        ("GET /d", "200 7"),
+        ("GET /d/", "206 4"),
+        ("GET /d/e", "200 -"),
+        ("GET /../f", "200 3"),
+    ]);
+    log.body_text = Some(Arc::from(&b"hi"[..]));
     let files = super::site::files(&log).expect("read");
     log.expected = Expected::Pages(Arc::new(super::site::sizes(files)));
-    let mut source = log.source(Pace::Closed).expect("read");
-    let tasks = std::iter::from_fn(|| source.next(&mut Vec::new()).expect("a request"));
-    let expected: Vec<_> = tasks.map(|task| (task.status, task.body_bytes)).collect();
+    let expected: Vec<_> =
+        tasks(&log).into_iter().map(|task| (task.status, task.body_bytes, task.body_text.is_some())).collect();
     let page = Status::Class(2);
     assert_eq!(
         expected,
         [
-            (page, Some(5)),
-            (page, Some(5)),
-            (page, None),
-            (Status::NoFailure, None),
+            (page, Some(5), true),
+            (page, Some(5), true),
+            (page, None, false),
+            (Status::NoFailure, None, false),
             // A server leads on to the folder's index, or sends it.
-            (page, None),
-            (page, Some(7)),
-            (page, Some(0)),
-            (Status::NoFailure, None),
+            (Status::PageOrRedirect, None, false),
+            (page, Some(7), true),
+            (page, Some(2), true),
+            (Status::NoFailure, None, false),
         ]
     );
+    assert!([200, 301, 404, 500].map(|status| Status::PageOrRedirect.allows(status)) == [true, true, false, false]);
+}
+
+/// Nobody changes to another protocol, is late or leaves again.
+#[test]
+fn what_the_client_did_is_not_asked_of_the_server() {
+    let logged = [200, 304, 101, 404, 408, 499, 503];
+    let lines = logged.map(|status| format!("{status} 5"));
+    let mut log = log_of(&lines.each_ref().map(|rest| ("GET /a", rest.as_str())));
+    for expected in [Expected::Status, Expected::Size] {
+        log.expected = expected;
+        let found: Vec<Status> = tasks(&log).into_iter().map(|task| task.status).collect();
+        let (page, any) = (Status::Class(2), Status::NoFailure);
+        assert_eq!(found, [page, page, any, Status::Class(4), any, any, Status::Class(5)]);
+    }
 }
 
 proptest! {

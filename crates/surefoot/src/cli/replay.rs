@@ -105,7 +105,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 pub enum Expect {
     /// Nothing
     Nothing,
-    /// The class of the logged status
+    /// The class of the logged status; no failure (5xx) where that is the client's doing (101, 408, 499)
     Status,
     /// That, and the logged size of a GET that was answered 200
     Size,

@@ -51,6 +51,29 @@ fn nginx_serves_files_and_a_log_from_each_filesystem() {
 }
 
 #[test]
+fn every_server_has_the_pages_of_a_log() {
+    let world = World::new();
+    let line = |number: usize| {
+        // A page that another lies below is a folder: Apache and lighttpd lead on to its index.
+        let target = ["/x", "/x/y", "/a%2Fb"][number % 3];
+        format!("::1 - - [21/Nov/2026:10:00:00 +0000] \"GET {target} HTTP/1.1\" 200 300\n")
+    };
+    world.write("site.log", (0..60).map(line).collect::<String>());
+    let load = "[workload.http-replay]\nlog = \"site.log\"\nconnections = 3\nbody_contains = \"Here it is\"\n";
+    let servers = "\"workload.http-replay.server\" = [\"nginx\", \"caddy\", \"apache\", \"lighttpd\"]";
+    world.write("s.toml", study(servers, load));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    let count = |run: &Value, metric: &str| run["metrics"][metric].as_f64().expect("a number") as u64;
+    assert!(runs.iter().all(|run| count(run, "errors") == 0), "{runs:?}");
+    let mut redirects: Vec<u64> = runs.iter().map(|run| count(run, "status_3xx")).collect();
+    redirects.sort_unstable();
+    assert_eq!(redirects, [0, 0, 20, 20]);
+    world.assert_nothing_left();
+}
+
+#[test]
 fn parts_of_a_log_are_turns_of_which_each_goes_on_where_the_last_ended() {
     let world = World::new();
     let line = |number| {
