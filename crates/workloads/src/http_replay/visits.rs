@@ -113,7 +113,36 @@ fn known(pages: &[Page]) -> Known {
     for page in pages {
         let has_text = !page.sentence.is_empty();
         let answer = Answer { body_bytes: page.bytes, body_text: has_text.then(|| page.sentence.as_bytes().into()) };
-        known.entry(page.host.into()).or_default().insert(page.target.as_bytes().into(), answer);
+        let of_host = known.entry(page.host.into()).or_default();
+        of_host.insert(page.target.as_bytes().into(), answer);
+        for asset in &page.assets {
+            // Those of programs are no pages, and of no known size; they are there all the same.
+            of_host.entry(asset.as_bytes().into()).or_insert(Answer { body_bytes: None, body_text: None });
+        }
     }
     known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_visitor_asks_for_is_known() {
+        let sizes = Sizes { posts: 10, articles: 10, notes: 10, files: 40 };
+        let visits = Visits { sizes, requests: 2000, dynamic_share: 0.5 };
+        let (known, text) = (visits.known(), visits.text().expect("made"));
+        let mut lines = 0;
+        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let entry = http::access_log::parse(line).expect("a line");
+            let host = entry.host.as_deref().expect("a virtual host");
+            let target = String::from_utf8_lossy(&entry.target);
+            let answer = known[host].get(&*entry.target);
+            assert!(answer.is_some(), "{target} of {}", String::from_utf8_lossy(host));
+            // An asset that is a file keeps its size.
+            assert!(entry.bytes.is_none() || answer.expect("it is known").body_bytes.is_some(), "{target}");
+            lines += 1;
+        }
+        assert_eq!(lines, 2000);
+    }
 }
