@@ -5,8 +5,8 @@
 
 use random::Random;
 
-/// Longest piece that [`Noise::fill`] gives; larger blocks repeat it.
-const PIECE_BYTES_MAX: usize = 1 << 20;
+/// Longest piece that [`Noise::fill`] gives; larger blocks are filled piece by piece, as those of the next numbers.
+pub const PIECE_BYTES_MAX: usize = 1 << 20;
 
 /// A pool of random bytes.
 pub struct Noise(Vec<u8>);
