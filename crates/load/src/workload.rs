@@ -53,6 +53,11 @@ pub trait WorkloadSettings {
         Vec::new()
     }
 
+    /// Problems that only show beside the settings of the study's services, by their names.
+    fn problems_beside(&self, _services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The services that it uses, in the order of their start; the last is the one that it drives. None: it is embedded.
     fn services(&self) -> Vec<&'static str> {
         Vec::new()

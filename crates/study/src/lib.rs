@@ -80,6 +80,15 @@ pub trait Catalogue {
     fn workload(&self, name: &str) -> Option<&'static [Setting]>;
     /// Problems of a workload's parameters as a whole.
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String>;
+    /// Problems of a workload's parameters beside the settings of the study's services.
+    fn workload_problems_beside(
+        &self,
+        _name: &str,
+        _parameters: &Map<String, Value>,
+        _services: &BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<String> {
+        Vec::new()
+    }
     /// Names of the metrics that a workload's runs have with these parameters.
     fn workload_metrics(&self, _name: &str, _parameters: &Map<String, Value>) -> Vec<String> {
         Vec::new()

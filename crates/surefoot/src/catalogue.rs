@@ -32,6 +32,15 @@ impl Catalogue for BuiltIn {
         workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems())
     }
 
+    fn workload_problems_beside(
+        &self,
+        name: &str,
+        parameters: &Map<String, Value>,
+        services: &BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<String> {
+        workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems_beside(services))
+    }
+
     fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
         let metrics = workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.metrics());
         metrics.into_iter().map(|metric| metric.name.into_owned()).collect()

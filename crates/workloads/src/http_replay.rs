@@ -3,17 +3,23 @@
 //! `load::http_log` is the log as a source of requests, which `surefoot replay` sends to any server, too, and says which files a site
 //! made from it has. Driven by `lab::trial`; the server is a service.
 
+mod log_site;
 mod visits;
+
+#[cfg(test)]
+mod tests;
 
 use load::asked;
 use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Client, Pace, Source};
 use load::http_log::{self, Expected, Hosts, Log, Others, Parts};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
+use log_site::LogSite;
 use observe::durability::Durability;
 use observe::metric::{self, Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::cms;
 use sites::site::files;
@@ -40,7 +46,7 @@ const SETTINGS: &[Setting] = &[
         name: "site",
         kind: Is::Choice(&["from-log", "cms"]),
         default: Some("from-log"),
-        help: "`from-log`: each path that the log answered with a page becomes a file of the logged size. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true.",
+        help: "`from-log`: each path that the log answered with a page becomes a file of the logged size; all virtual hosts of the log are one site. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true.",
     },
     Setting {
         name: "cms_pages",
@@ -151,6 +157,11 @@ impl Parameters {
         if self.requests_per_run > 0 { self.requests_per_run } else { self.requests }
     }
 
+    /// What the log's site takes; none: the log can't be read.
+    fn log_site(&self) -> Option<LogSite> {
+        LogSite::of(&self.log(String::new()), self.data_key())
+    }
+
     /// The visits to the site `cms`.
     fn visits(&self) -> Visits {
         let pages = self.cms_pages;
@@ -259,7 +270,7 @@ impl WorkloadSettings for Parameters {
 
     fn estimate(&self) -> Estimate {
         match self.site {
-            SiteKind::FromLog => Estimate::default(),
+            SiteKind::FromLog => self.log_site().map_or_else(Estimate::default, |site| site.estimate()),
             SiteKind::Cms => {
                 let pages = 10 * self.cms_pages;
                 Estimate {
@@ -275,6 +286,7 @@ impl WorkloadSettings for Parameters {
         let mut problems = check_settings(self);
         if self.site == SiteKind::FromLog {
             problems.extend(check_log(self, None));
+            problems.extend(self.log_site().and_then(|site| site.problem()));
         } else {
             let missing = cms::missing();
             if !missing.is_empty() {
@@ -282,6 +294,17 @@ impl WorkloadSettings for Parameters {
             }
         }
         problems
+    }
+
+    fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        let server = &self.sending.server;
+        let has_hosts = services.get(server).and_then(|settings| settings.get("virtual_hosts")?.as_bool());
+        let problem = || {
+            format!(
+                "the site `from-log` is one for all hosts, and `service.{server}.virtual_hosts` looks for a folder of each: leave it out"
+            )
+        };
+        (has_hosts == Some(true) && self.site == SiteKind::FromLog).then(problem).into_iter().collect()
     }
 
     fn services(&self) -> Vec<&'static str> {
@@ -298,7 +321,9 @@ impl WorkloadSettings for Parameters {
         let (bytes, seconds, nanoseconds) = of_file.unwrap_or_default();
         let (path, requests) = (self.path.display(), self.requests);
         let text = self.sending.text_words();
-        format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
+        // What is left out does not count among the requests: they reach further into the log.
+        let sent = if self.other_methods == "skip" { "" } else { " of all methods" };
+        format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{sent}{text}")
     }
 
     fn process_bytes(&self) -> u64 {
@@ -371,6 +396,8 @@ struct Replay {
     log: Log,
     /// Where the next run begins, of runs that send a part.
     parts: Option<Parts>,
+    /// What a reader should know of the site.
+    note: Option<String>,
 }
 
 /// Requests of the log that are sent before its first replay: pages of several hosts are among them.
@@ -395,11 +422,12 @@ impl HttpReplay {
         } else {
             log.expected = Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?)));
         }
-        let parts = parameters.goes_in_parts().then(|| {
-            let requests = log.survey()?.requests;
-            Parts::after(log.clone(), Random::new(context.seed).below(requests.max(1)))
-        });
-        Ok(Replay { parts: parts.transpose()?, log })
+        let survey = log.survey()?;
+        let note = log_site::note(&survey).filter(|_| parameters.site == SiteKind::FromLog);
+        let parts = parameters
+            .goes_in_parts()
+            .then(|| Parts::after(log.clone(), Random::new(context.seed).below(survey.requests.max(1))));
+        Ok(Replay { parts: parts.transpose()?, log, note })
     }
 }
 
@@ -423,7 +451,7 @@ impl Workload for HttpReplay {
             self.replay = Some(self.begin(&client, server.address.to_string(), context)?);
         }
         let parameters = &self.parameters;
-        let Replay { log, parts } = self.replay.as_mut().expect("it was begun above");
+        let Replay { log, parts, note } = self.replay.as_mut().expect("it was begun above");
         let begin = parts.as_ref().map(Parts::begin);
         let mut source: Box<dyn Source> = match parts {
             Some(parts) => Box::new(parts.next(parameters.requests_per_run)),
@@ -432,6 +460,7 @@ impl Workload for HttpReplay {
         let (tally, rates) = http_client::drive(&client, &mut *source, context.interrupted, context.progress)?;
         let mut outcome = sending::outcome(tally, rates, parameters.sending.limit(parameters.otherwise()));
         outcome.metrics.extend(begin.map(|begin| BEGIN.at(begin as f64)));
+        outcome.notes.extend(note.clone());
         Ok(outcome)
     }
 

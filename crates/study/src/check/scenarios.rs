@@ -93,9 +93,11 @@ fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a s
     let storage =
         storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
     let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
+    let of_workload = parameters.into_iter().flat_map(|parameters| {
+        let beside = catalogue.workload_problems_beside(workload, parameters, &base.services);
+        catalogue.workload_problems(workload, parameters).into_iter().chain(beside)
+    });
     let of_workload =
-        parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
-    let of_workload =
-        of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
+        of_workload.map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
     storage.chain(of_workload).collect()
 }

@@ -237,6 +237,10 @@ fn a_log_that_cannot_be_replayed_is_told_before_the_first_trial() {
     world.write("bad.log", "what\nis\nthis\n");
     world.write("s.toml", study(factors, "[workload.http-replay]\nlog = \"bad.log\"\n"));
     world.surefoot(&["plan", "s.toml"]).status(2).says("bad.log has no request that can be replayed");
+    world.write("site.log", "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9\n");
+    let hosts = "\"service.nginx.virtual_hosts\" = [false, true]";
+    world.write("s.toml", study(hosts, "[workload.http-replay]\nlog = \"site.log\"\n"));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("`service.nginx.virtual_hosts` looks for a folder of each");
 }
 
 #[test]

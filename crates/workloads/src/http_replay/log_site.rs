@@ -1,0 +1,59 @@
+//! The site that is made from a log: what it takes, what of it can't be, and what a reader of its figures should know.
+
+use load::http_log::{self, Log, Survey};
+use load::workload::Estimate;
+use settings::quantity::format_bytes;
+use sites::site::files;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// Its files, summed up.
+#[derive(Debug, Clone)]
+pub struct LogSite {
+    data_bytes: u64,
+    /// The largest file, with its bytes.
+    largest: (PathBuf, u64),
+}
+
+impl LogSite {
+    /// Of this log, whose site the key tells from others; none: it can't be read. A plan asks for it many times, and the log is read
+    /// once a process.
+    pub fn of(log: &Log, key: String) -> Option<LogSite> {
+        static KNOWN: Mutex<BTreeMap<String, LogSite>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().expect("no thread panics with it");
+        if let Some(site) = known.get(&key) {
+            return Some(site.clone());
+        }
+        let sizes = http_log::site::files(log).ok()?;
+        let data_bytes = files::data_bytes(sizes.values().copied());
+        let largest = sizes.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
+        let site = LogSite { data_bytes, largest };
+        known.insert(key, site.clone());
+        Some(site)
+    }
+
+    /// What a trial will need; how long a run is, is the server's matter.
+    pub fn estimate(&self) -> Estimate {
+        files::estimate(self.data_bytes, 0.0)
+    }
+
+    /// A file that is too large to be one.
+    pub fn problem(&self) -> Option<String> {
+        let (path, bytes) = &self.largest;
+        let (path, most) = (path.display(), format_bytes(files::FILE_BYTES_MAX));
+        (*bytes > files::FILE_BYTES_MAX).then(|| {
+            format!(
+                "`log`: an answer to /{path} has {bytes} bytes, and a file of a site has {most} at most: take its line out of the log"
+            )
+        })
+    }
+}
+
+/// What becomes of several virtual hosts; none: the log has one at most.
+pub fn note(survey: &Survey) -> Option<String> {
+    let hosts = survey.hosts.len();
+    (hosts > 1).then(|| {
+        format!("the {hosts} virtual hosts of the log are one site: a path that several have is one file, of the largest size")
+    })
+}

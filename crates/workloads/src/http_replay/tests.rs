@@ -1,0 +1,78 @@
+//! What a log's site takes, which scenarios share one, and what is refused before a trial.
+
+use super::*;
+use load::http_log::Survey;
+use serde_json::json;
+use std::io::Write as _;
+use tempfile::NamedTempFile;
+
+/// A log of such targets, each with its status and size.
+fn log(lines: &[(&str, &str)]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a file");
+    for (target, answer) in lines {
+        writeln!(file, "h - - [28/Feb/2024:00:00:00 +0000] \"GET {target} HTTP/1.1\" {answer}").expect("written");
+    }
+    file
+}
+
+fn parameters(written: Value) -> Box<dyn WorkloadSettings> {
+    (KIND.read)(&settings::check_all(SETTINGS, written.as_object().expect("a table")).expect("right"))
+}
+
+fn of_log(file: &NamedTempFile) -> Box<dyn WorkloadSettings> {
+    parameters(json!({ "log": file.path() }))
+}
+
+#[test]
+fn a_log_takes_its_files() {
+    let (one, other) = (log(&[("/a", "200 5000"), ("/b", "304 0"), ("/c", "404 9999")]), log(&[("/a", "200 10")]));
+    for _ in 0..2 {
+        assert_eq!(of_log(&one).estimate().data_bytes, 5000 + 4096);
+        assert_eq!(of_log(&other).estimate().data_bytes, 4096);
+    }
+    assert!(of_log(&one).estimate().load_seconds > 0.0);
+    let missing = json!({ "log": "/nowhere/access.log" });
+    assert_eq!(parameters(missing).estimate().data_bytes, 0);
+}
+
+#[test]
+fn an_answer_of_an_absurd_size_is_a_problem() {
+    let absurd = of_log(&log(&[("/a", "200 5"), ("/iso", "200 18446744073709551615")])).problems();
+    assert!(absurd.len() == 1 && absurd[0].contains("/iso has 18446744073709551615 bytes"), "{absurd:?}");
+    assert_eq!(of_log(&log(&[("/iso", "200 1099511627776")])).problems(), Vec::<String>::new());
+}
+
+/// Lines that are left out do not count among the requests, so that the site has more of the log.
+#[test]
+fn scenarios_share_a_site_where_they_read_the_same_lines() {
+    let file = log(&[("/a", "200 5")]);
+    let key = |others: &str, body: &str| {
+        parameters(json!({ "log": file.path(), "other_methods": others, "body": body })).data_key()
+    };
+    assert_ne!(key("skip", ""), key("without-body", ""));
+    assert_eq!(key("with-body", "x"), key("without-body", ""));
+}
+
+#[test]
+fn a_server_with_virtual_hosts_is_refused() {
+    let file = log(&[("/a", "200 5")]);
+    let problems = |service: &str, has_hosts: bool, written: Value| {
+        let settings = json!({ "virtual_hosts": has_hosts }).as_object().expect("a table").clone();
+        parameters(written).problems_beside(&BTreeMap::from([(service.to_string(), settings)])).len()
+    };
+    let from_log = || json!({ "log": file.path(), "server": "nginx" });
+    assert_eq!(problems("nginx", true, from_log()), 1);
+    assert_eq!(problems("nginx", false, from_log()), 0);
+    assert_eq!(problems("apache", true, from_log()), 0, "it serves another workload");
+    assert_eq!(problems("nginx", true, json!({ "site": "cms" })), 0);
+}
+
+#[test]
+fn hosts_that_become_one_are_said() {
+    let note = |hosts: &[&str]| {
+        let hosts = hosts.iter().map(|host| ((*host).to_string(), 1)).collect();
+        log_site::note(&Survey { hosts, ..Survey::default() })
+    };
+    assert!(note(&["a.example", "b.example"]).is_some_and(|note| note.starts_with("the 2 virtual hosts")));
+    assert_eq!((note(&["a.example"]), note(&[])), (None, None));
+}
