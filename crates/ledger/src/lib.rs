@@ -7,6 +7,7 @@ mod contents;
 pub mod export;
 pub mod figure;
 pub mod groups;
+mod journal;
 mod lock;
 mod merge;
 pub mod model;
@@ -87,6 +88,14 @@ pub enum Error {
         /// The log.
         log: PathBuf,
     },
+    /// SQLite would carry it out, and with it what somebody else may have written there.
+    #[error("{journal} lies beside {path}: SQLite would write what it holds into that file, and may remove another")]
+    Journal {
+        /// Which.
+        path: PathBuf,
+        /// The journal.
+        journal: PathBuf,
+    },
     /// SQLite refused.
     #[error("cannot {action} the results file {path}")]
     Sqlite {
@@ -133,7 +142,7 @@ impl Error {
     pub(crate) fn is_of(&self, file: &std::path::Path) -> bool {
         match self {
             Error::NotALedger { path } | Error::Folder { path } | Error::NoStudy { path } => path == file,
-            Error::Damaged { path, .. } => path == file,
+            Error::Damaged { path, .. } | Error::Journal { path, .. } => path == file,
             Error::Newer { path, .. } | Error::Open { path, .. } | Error::Sqlite { path, .. } => path == file,
             _ => false,
         }
@@ -151,6 +160,10 @@ impl Error {
             Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
             Error::Held { .. } => Some("wait for it to end, or name another file"),
             Error::StrayLog { .. } => Some("put the file back that it belongs to, or remove the log"),
+            Error::Journal { .. } => Some(
+                "after a kill the same `surefoot run` goes on, which takes its own journal away; a file from elsewhere was sent with changes \
+                 that are not finished: remove the journal, and read what is left with care",
+            ),
             Error::Open { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Some("see that its folder is there; `surefoot status` lists the results files of this one")
             }

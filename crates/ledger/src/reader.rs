@@ -1,6 +1,5 @@
 //! Reading: everything but histograms and series in one go, those by run.
 
-use crate::Error;
 use crate::checksum::{
     DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
     TRIAL,
@@ -11,6 +10,7 @@ use crate::model::{
     StudyRecord, Trial, TrialState,
 };
 use crate::schema::{self, VERSION_OF_DECISIONS, VERSION_OF_FAULTS, VERSION_OF_MEMBERS, VERSION_OF_SAFETY};
+use crate::{Error, journal};
 use observe::latency::Latency;
 use observe::metric::Metric;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
@@ -36,10 +36,11 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens a results file.
+    /// Opens a results file beside its writer. Who only reads, and leaves a file of somebody else's as it is, takes
+    /// [`Reader::open_untouched`]: this one may move a killed writer's log into the file.
     ///
     /// # Errors
-    /// When it is not there, is something else, is damaged, or is newer than this surefoot.
+    /// When it is not there, is something else, is damaged, is newer than this surefoot, or has a journal that no writer holds.
     pub fn open(path: &Path) -> Result<Reader, Error> {
         // A ledger in WAL mode wants its side files even for reading; on a read-only folder it is read as it lies.
         // What lies in its log can't be read there, and is not passed over.
@@ -71,6 +72,7 @@ impl Reader {
         schema::require_file(path)?;
         // SQLite's own message for a missing file names neither file nor reason.
         std::fs::File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
+        journal::check(path)?;
         let failed = |error| schema::unreadable(path, error);
         let connection = connect().map_err(failed)?;
         let version = schema::check(&connection, path)?;

@@ -122,9 +122,11 @@ const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5,
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {
-    // SQLite would take the log of a file that was removed for the new one's.
-    if has_log(path) {
-        return Err(Error::StrayLog { log: log_of(path) });
+    // SQLite would take the log or journal of a file that was removed for the new one's.
+    for log in [log_of(path), journal_of(path)] {
+        if has_bytes(&log) {
+            return Err(Error::StrayLog { log });
+        }
     }
     let unfinished = beside(path, ".new");
     let failed = |source| Error::Open { path: path.into(), source };
@@ -203,7 +205,7 @@ pub fn check_tables(connection: &Connection, path: &Path) -> Result<(), Error> {
 /// Whether a file still has its end: SQLite reads what is cut off its last page as zeros, which would be figures.
 pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
     // Pages that lie in the log need not be in the file yet.
-    if std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0) {
+    if has_log(path) {
         return Ok(());
     }
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0).map(u64::from));
@@ -218,12 +220,26 @@ pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
 
 /// The write-ahead log beside a ledger: what was written last lies in it until it is put into the file.
 pub fn log_of(path: &Path) -> PathBuf {
-    beside(path, "-wal")
+    beside(&resolved(path), "-wal")
 }
 
 /// Whether records lie in it.
 pub fn has_log(path: &Path) -> bool {
-    std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0)
+    has_bytes(&log_of(path))
+}
+
+/// The rollback journal beside a ledger (`journal.rs`).
+pub fn journal_of(path: &Path) -> PathBuf {
+    beside(&resolved(path), "-journal")
+}
+
+fn has_bytes(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.len() > 0)
+}
+
+/// SQLite follows links first, and names its own files after what they lead to.
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.into())
 }
 
 /// The file beside a ledger whose name has this end.

@@ -94,7 +94,7 @@ impl Input {
 /// # Errors
 /// When the file is no ledger or can't be read.
 pub fn load(path: &Path) -> Result<Input, Error> {
-    read(&ledger::Reader::open(path)?)
+    read(&ledger::Reader::open_untouched(path)?)
 }
 
 /// Reads an open results file, or what one member of a fleet measured.

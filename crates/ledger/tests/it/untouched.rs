@@ -62,8 +62,53 @@ fn the_log_of_a_removed_file_does_not_bring_it_back() {
     // After a kill, and then somebody removes the file to measure anew.
     let killed = tempfile::tempdir().expect("a folder");
     std::fs::copy(folder.path().join("s.surefoot-wal"), killed.path().join("s.surefoot-wal")).expect("a copy");
-    let refused = Writer::create_or_open(&killed.path().join("s.surefoot")).map(drop);
-    assert!(matches!(refused, Err(ledger::Error::StrayLog { .. })), "{refused:?}");
+    let new = killed.path().join("s.surefoot");
+    let refused = || Writer::create_or_open(&new).map(drop);
+    assert!(matches!(refused(), Err(ledger::Error::StrayLog { .. })), "{:?}", refused());
+    std::fs::rename(killed.path().join("s.surefoot-wal"), killed.path().join("s.surefoot-journal")).expect("renamed");
+    assert!(matches!(refused(), Err(ledger::Error::StrayLog { .. })), "{:?}", refused());
+}
+
+/// The end of a journal that names a file, as SQLite writes it before it commits to several files (pager.c, `writeSuperJournal`).
+fn naming(victim: &Path) -> Vec<u8> {
+    let name = victim.to_str().expect("plain letters").as_bytes();
+    let sum: u32 = name.iter().map(|byte| u32::from(*byte)).sum();
+    let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    [&[0xff; 4][..], name, &(name.len() as u32).to_be_bytes(), &sum.to_be_bytes(), &magic].concat()
+}
+
+#[test]
+fn a_journal_from_elsewhere_is_not_carried_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    drop(writer);
+    let (victim, link) = (folder.path().join("victim"), folder.path().join("link.surefoot"));
+    std::fs::write(&victim, "dear").expect("written");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    let journal = folder.path().join("s.surefoot-journal");
+    std::fs::write(&journal, naming(&victim)).expect("written");
+    let before = files(folder.path());
+    for name in [&path, &link] {
+        let all = [
+            Reader::open(name).err(),
+            Reader::open_untouched(name).err(),
+            Writer::create_or_open(name).map(drop).err(),
+        ];
+        for refused in all {
+            let refused = refused.expect("refused");
+            assert!(matches!(refused, ledger::Error::Journal { .. }) && refused.hint().is_some(), "{refused:?}");
+        }
+    }
+    assert_eq!(files(folder.path()), before);
+    // One that names nothing may be what a kill left: the next writer takes it away, and no reader.
+    std::fs::write(&journal, [0xff; 600]).expect("written");
+    for refused in [Reader::open(&path).err(), Reader::open_untouched(&path).err()] {
+        assert!(matches!(refused, Some(ledger::Error::Journal { .. })), "{refused:?}");
+    }
+    drop(Writer::create_or_open(&path).expect("it goes on"));
+    assert_eq!((journal.exists(), speeds(&path)), (false, 1));
 }
 
 #[test]

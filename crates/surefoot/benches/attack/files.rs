@@ -27,6 +27,7 @@ pub fn attack(stage: &mut Stage) {
     studies(stage);
     results(stage);
     values(stage);
+    planted_journal(stage);
     verified(stage);
     hard_linked_image(stage);
     links_in_the_work_folder(stage);
@@ -116,6 +117,29 @@ fn read_all(stage: &mut Stage, bytes: &[u8], what: &str) {
             let _ = std::fs::remove_file(stage.path(side));
         }
     }
+}
+
+/// A journal that names another file: SQLite would remove that one before it reads.
+fn planted_journal(stage: &mut Stage) {
+    let victim = stage.world.write("victim-of-a-journal", "dear");
+    let file = stage.path("changed.surefoot");
+    std::fs::copy(stage.path("good.surefoot"), &file).expect("room");
+    let name = victim.as_os_str().as_encoded_bytes();
+    let sum: u32 = name.iter().map(|byte| u32::from(*byte)).sum();
+    let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let journal = [&magic[..], name, &(name.len() as u32).to_be_bytes(), &sum.to_be_bytes(), &magic].concat();
+    let journal = stage.world.write("changed.surefoot-journal", journal);
+    let before = hash(&file);
+    for reader in READERS {
+        stage.tried();
+        let words: Vec<&str> =
+            reader.iter().map(|word| if *word == "FILE" { "changed.surefoot" } else { word }).collect();
+        let said = limited(stage, &words);
+        let is_whole = said.status == Some(2) && victim.exists() && journal.exists() && hash(&file) == before;
+        stage
+            .holds(is_whole, || format!("a planted journal: `surefoot {}`: status {:?}", words.join(" "), said.status));
+    }
+    std::fs::remove_file(journal).expect("it stays");
 }
 
 /// With 4 GiB of address space: what asks for more is ended, and seen.

@@ -27,7 +27,7 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
     for error in &broken {
         eprintln!("left out: {error}");
     }
-    let reader = ledger::Reader::open(&args.output)?;
+    let reader = ledger::Reader::open_untouched(&args.output)?;
     let Some(report) =
         report::FleetReport::read(&reader, workloads::is_choice).map_err(|error| unreadable(error.into()))?
     else {
@@ -58,7 +58,7 @@ fn keep_other_results(output: &Path) -> Result<(), Failure> {
     if !output.exists() {
         return Ok(());
     }
-    let is_of_fleet = ledger::Reader::open(output)
+    let is_of_fleet = ledger::Reader::open_untouched(output)
         .and_then(|reader| reader.contents_with(&[]))
         .is_ok_and(|contents| contents.members.len() > 1);
     if is_of_fleet {

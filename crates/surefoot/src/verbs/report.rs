@@ -20,7 +20,7 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     }
     let results = results_file(&args.results);
     let open = || {
-        let reader = ledger::Reader::open(&results);
+        let reader = ledger::Reader::open_untouched(&results);
         let of_one = |reader: ledger::Reader| match args.member {
             Some(member) => reader.of_member(member),
             None => Ok(reader),

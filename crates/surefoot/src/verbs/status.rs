@@ -48,7 +48,7 @@ pub fn run(args: &StatusArgs) -> Result<Status, Failure> {
 }
 
 fn read(path: &Path, is_verified: bool) -> Result<(Contents, Option<ledger::Verified>), ledger::Error> {
-    let reader = ledger::Reader::open(path)?;
+    let reader = ledger::Reader::open_untouched(path)?;
     let verified = if is_verified { Some(reader.verify()?) } else { None };
     Ok((reader.contents()?, verified))
 }
