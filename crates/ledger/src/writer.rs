@@ -374,14 +374,24 @@ impl Writer {
         failure: Option<&Failure>,
         now: f64,
     ) -> Result<(), Error> {
-        let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
-        let state = state_word(state);
+        self.finish_trials(&[(trial, state, failure)], now)
+    }
+
+    /// Trials ended that were up at the same time, all of them or none: each with its number, how, and why it failed.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn finish_trials(&mut self, ended: &[(i64, TrialState, Option<&Failure>)], now: f64) -> Result<(), Error> {
         self.write(|transaction| {
-            transaction.execute(
-                "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
-                params![state, failure, now, trial],
-            )?;
-            TRIAL.seal(transaction, &[&trial])
+            for (trial, state, failure) in ended {
+                let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
+                transaction.execute(
+                    "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
+                    params![state_word(*state), failure, now, trial],
+                )?;
+                TRIAL.seal(transaction, &[trial])?;
+            }
+            Ok(())
         })
     }
 

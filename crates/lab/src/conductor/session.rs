@@ -181,31 +181,36 @@ impl<'a> Session<'a> {
             notes.take(writer, id, &record);
         })?;
         let seconds = self.bench.now() - begun;
-        self.finish(Started { scenario, place, id, notes }, Order::Blocks, &end, seconds)
+        self.finish(vec![Started { scenario, place, id, notes }], Order::Blocks, vec![end], seconds)
     }
 
-    /// Records how a trial ended that took so long.
+    /// Records how trials ended that were up at the same time and took so long each. They stand or fall together: what is left of an
+    /// interrupted group would be measured on another day, without its baseline.
     pub(super) fn finish(
         &mut self,
-        Started { scenario, place, id, notes }: Started,
+        mut trials: Vec<Started>,
         order: Order,
-        end: &End,
+        mut ends: Vec<End>,
         seconds: f64,
     ) -> Result<(), Cut> {
-        if let Some(error) = notes.error {
+        if let Some(error) = trials.iter_mut().find_map(|trial| trial.notes.error.take()) {
             return Err(error.into());
         }
-        let (state, failure): (TrialState, Option<&Failure>) = match end {
-            End::Finished => (TrialState::Finished, None),
-            End::Failed(failure) => (TrialState::Failed, Some(failure)),
-            End::Interrupted => (TrialState::Interrupted, None),
-        };
-        self.writer.finish_trial(id, state, failure, self.bench.now())?;
+        if ends.contains(&End::Interrupted) {
+            ends.fill(End::Interrupted);
+        }
+        let ended = trials.iter().zip(&ends).map(|(trial, end)| {
+            let (state, failure) = recorded(end);
+            (trial.id, state, failure)
+        });
+        self.writer.finish_trials(&ended.collect::<Vec<_>>(), self.bench.now())?;
         self.trial_seconds_max = self.trial_seconds_max.max(seconds);
-        let label = &self.plan.scenarios[scenario].label;
-        let value = figure::of_runs(&notes.values, figure::Rule::of(order, &notes.unit, Zero::Stall));
-        self.done.note(label, place, state, value);
-        (self.watch)(Event::TrialEnded { scenario: label, end, seconds });
+        for (Started { scenario, place, notes, .. }, end) in trials.into_iter().zip(&ends) {
+            let label = &self.plan.scenarios[scenario].label;
+            let value = figure::of_runs(&notes.values, figure::Rule::of(order, &notes.unit, Zero::Stall));
+            self.done.note(label, place, recorded(end).0, value);
+            (self.watch)(Event::TrialEnded { scenario: label, end, seconds });
+        }
         Ok(())
     }
 
@@ -244,6 +249,15 @@ impl<'a> Session<'a> {
             Standing { class: class.unwrap_or(Class::LosesAll), errors, failed }
         };
         Ok(contents.scenarios.iter().map(standing).collect())
+    }
+}
+
+/// How the ledger has an end.
+fn recorded(end: &End) -> (TrialState, Option<&Failure>) {
+    match end {
+        End::Finished => (TrialState::Finished, None),
+        End::Failed(failure) => (TrialState::Failed, Some(failure)),
+        End::Interrupted => (TrialState::Interrupted, None),
     }
 }
 

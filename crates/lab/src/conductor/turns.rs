@@ -33,10 +33,7 @@ impl Session<'_> {
             trial.notes.take(writer, trial.id, &record);
         })?;
         let seconds = (self.bench.now() - begun) / ends.len().max(1) as f64;
-        for (trial, end) in up.into_iter().zip(&ends) {
-            self.finish(trial, Order::Turns, end, seconds)?;
-        }
-        Ok(())
+        self.finish(up, Order::Turns, ends, seconds)
     }
 
     fn begin(&mut self, open: &[(usize, Place)]) -> Result<(Vec<Started>, Vec<TrialSpec>), Cut> {

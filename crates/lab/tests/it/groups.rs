@@ -3,6 +3,7 @@
 use crate::claimed::{RULES, grouped, share};
 use crate::{contents, machine, plan, session, text};
 use crash::plan::Plan;
+use lab::bench::Bench as _;
 use lab::conductor::{self, Stop, Summary};
 use lab::groups::{self, Room, Seat};
 use lab::{resume, turns};
@@ -118,7 +119,9 @@ fn trials(path: &Path) -> Trials {
 
 fn conduct(text: &str, bench: &mut lab::bench::simulated::Simulated, path: &Path, retry_failed: bool) -> Summary {
     let plan = plan(text);
-    let opened = resume::open(path, &plan, &resume::Session { retry_failed, ..session(text) }).expect("it opens");
+    // Sessions follow each other by the machine's clock.
+    let session = resume::Session { retry_failed, now: bench.now(), ..session(text) };
+    let opened = resume::open(path, &plan, &session).expect("it opens");
     conductor::conduct(&plan, opened, bench, &AtomicBool::new(false), &mut |_| {}).expect("it starts")
 }
 
@@ -182,6 +185,38 @@ fn an_interrupted_group_goes_on_where_it_was() {
         bench.interrupt_after = None;
         assert_eq!(conduct(&text, &mut bench, &path, false).stop, Stop::RoundsMax, "{cut}");
         assert_eq!((trials(&path), values(&path)), (trials(&whole), values(&whole)), "{cut}");
+    }
+}
+
+/// Those of a group that had come to their end would be compared with others of another day.
+#[test]
+fn an_interrupted_group_is_measured_anew_as_a_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (up_max, cuts) in [(4, 1..24), (8, 1..16)] {
+        let text = split(up_max, "rounds_min = 2\nrounds_max = 2\nseed = 5");
+        for cut in cuts {
+            let path = folder.path().join(format!("{up_max}-{cut}.surefoot"));
+            let mut bench = machine();
+            bench.failures = 0.2;
+            bench.interrupt_after = Some(cut);
+            if conduct(&text, &mut bench, &path, false).stop != Stop::Interrupted {
+                continue;
+            }
+            let mut groups: BTreeMap<(u32, Option<u32>), BTreeSet<bool>> = BTreeMap::new();
+            for trial in contents(&path).trials {
+                groups.entry((trial.round, trial.group)).or_default().insert(trial.state == TrialState::Interrupted);
+            }
+            assert!(groups.values().all(|states| states.len() == 1), "{up_max} {cut}: {groups:?}");
+            bench.interrupt_after = None;
+            conduct(&text, &mut bench, &path, false);
+            let contents = contents(&path);
+            let second = contents.sessions[1].started;
+            let mut sessions: BTreeMap<(u32, Option<u32>), BTreeSet<bool>> = BTreeMap::new();
+            for trial in contents.counted_trials() {
+                sessions.entry((trial.round, trial.group)).or_default().insert(trial.started >= second);
+            }
+            assert!(sessions.values().all(|sessions| sessions.len() == 1), "{up_max} {cut}: {sessions:?}");
+        }
     }
 }
 
