@@ -137,8 +137,7 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
     let mut writer = ledger::Writer::create_or_open(path)?;
     let done = match writer.study()? {
         None => {
-            writer.set_study(&study_record(plan, session), &scenarios(plan))?;
-            session.member.iter().try_for_each(|member| writer.set_member(member))?;
+            writer.set_study(&study_record(plan, session), &scenarios(plan), session.member.as_ref())?;
             Done::default()
         }
         Some(study) if study.hash != plan.hash || drawn_for(&study, writer.member()?.as_ref()) != plan.drawn => {

@@ -64,7 +64,7 @@ fn write(path: &Path, runs: u32) {
     let mut writer = Writer::create_or_open(path).expect("a new ledger");
     let labels: Vec<String> = (0..SCENARIOS).map(|index| format!("scenario {index}")).collect();
     writer
-        .set_study(&study(&labels[0]), &labels.iter().map(|label| scenario(label)).collect::<Vec<_>>())
+        .set_study(&study(&labels[0]), &labels.iter().map(|label| scenario(label)).collect::<Vec<_>>(), None)
         .expect("written");
     writer.begin_session(&BTreeMap::new(), 0.0).expect("written");
     let mut run = typical_run();

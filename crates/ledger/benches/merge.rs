@@ -94,8 +94,7 @@ fn write(path: &Path, trials: u32) {
     let mut writer = Writer::create_or_open(path).expect("a new ledger");
     let labels: Vec<String> = (0..SCENARIOS).map(|index| format!("scenario {index}")).collect();
     let scenarios: Vec<Scenario> = labels.iter().map(|label| scenario(label)).collect();
-    writer.set_study(&study(&labels[0]), &scenarios).expect("written");
-    writer.set_member(&member(1)).expect("written");
+    writer.set_study(&study(&labels[0]), &scenarios, Some(&member(1))).expect("written");
     writer.begin_session(&BTreeMap::new(), 0.0).expect("written");
     let run = typical_run();
     let provisioned = Provisioned {

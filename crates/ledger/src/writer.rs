@@ -82,11 +82,16 @@ impl Writer {
         json.map(|json| self.parsed(&json)).transpose()
     }
 
-    /// Writes down the study before its first trial.
+    /// Writes down the study before its first session, and the fleet's member that this is: all of it or nothing.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn set_study(&mut self, study: &StudyRecord, scenarios: &[Scenario]) -> Result<(), Error> {
+    pub fn set_study(
+        &mut self,
+        study: &StudyRecord,
+        scenarios: &[Scenario],
+        member: Option<&Member>,
+    ) -> Result<(), Error> {
         let study = serde_json::to_string(study).expect("a study record is plain data");
         self.write(|transaction| {
             transaction.execute("INSERT INTO study (json) VALUES (?1)", [study])?;
@@ -96,8 +101,16 @@ impl Writer {
                 transaction.execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json])?;
                 seal_last(transaction, &SCENARIO)?;
             }
+            if let Some(member) = member {
+                let json = serde_json::to_string(member).expect("a member is plain data");
+                transaction
+                    .execute("INSERT INTO member (number, json) VALUES (?1, ?2)", params![member.number, json])?;
+                seal_last(transaction, &MEMBER)?;
+            }
             Ok(())
-        })
+        })?;
+        self.member = member.map(|member| member.number);
+        Ok(())
     }
 
     /// The fleet's member that it is; none in a study of one machine.
@@ -106,20 +119,6 @@ impl Writer {
     /// When it can't be read.
     pub fn member(&self) -> Result<Option<Member>, Error> {
         Ok(self.reader()?.members()?.into_iter().next())
-    }
-
-    /// Says that it is a fleet's member, before its first session.
-    ///
-    /// # Errors
-    /// When it can't be written.
-    pub fn set_member(&mut self, member: &Member) -> Result<(), Error> {
-        let json = serde_json::to_string(member).expect("a member is plain data");
-        self.write(|transaction| {
-            transaction.execute("INSERT INTO member (number, json) VALUES (?1, ?2)", params![member.number, json])?;
-            seal_last(transaction, &MEMBER)
-        })?;
-        self.member = Some(member.number);
-        Ok(())
     }
 
     /// A study that goes on may want more rounds, and be asked for in other words.

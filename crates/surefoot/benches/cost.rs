@@ -216,7 +216,7 @@ fn synthetic(path: &Path, shape: &Shape) {
         durability: observe::durability::Durability::full(),
         settings: serde_json::Value::Null,
     };
-    writer.set_study(&study, &(0..scenarios).map(scenario).collect::<Vec<_>>()).expect("written");
+    writer.set_study(&study, &(0..scenarios).map(scenario).collect::<Vec<_>>(), None).expect("written");
     writer.begin_session(&std::collections::BTreeMap::new(), 0.0).expect("written");
     let metrics: Vec<Metric> =
         (0..60).map(|index| Metric::named(format!("metric_{index}"), "1/s".into(), Direction::More)).collect();

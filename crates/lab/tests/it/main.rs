@@ -162,7 +162,7 @@ fn a_study_of_before_goes_on_in_shuffled_orders() {
     let mut begun = contents(&new);
     (begun.study.balanced_orders, begun.study.seed) = (false, 1);
     let mut writer = ledger::Writer::create_or_open(&old).expect("a new file");
-    writer.set_study(&begun.study, &begun.scenarios).expect("written");
+    writer.set_study(&begun.study, &begun.scenarios, None).expect("written");
     drop(writer);
     let mut plan = plan(&text);
     plan.drawn = resume::drawn(&old, &plan, 99).expect("readable");

@@ -103,7 +103,7 @@ pub fn safety(scenario: &str) -> MeasuredSafety {
 /// A ledger with the study and an open session.
 pub fn begun(path: &Path) -> Writer {
     let mut writer = Writer::create_or_open(path).expect("a new ledger");
-    writer.set_study(&study(), &scenarios()).expect("written");
+    writer.set_study(&study(), &scenarios(), None).expect("written");
     writer.begin_session(&BTreeMap::from([("kernel".into(), "6.1".into())]), 1.0).expect("written");
     writer
 }

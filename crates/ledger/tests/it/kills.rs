@@ -1,7 +1,7 @@
 //! `kill -9` of a writer at any moment: what it said was recorded is there, the file opens, the next writer goes on.
 
-use crate::fixture::{SCENARIOS, SPEED, begun, run, trial};
-use ledger::model::{Place, TrialState};
+use crate::fixture::{SCENARIOS, SPEED, begun, run, scenarios, study, trial};
+use ledger::model::{Host, Member, Place, TrialState};
 use ledger::{Reader, Writer};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -39,6 +39,26 @@ fn writer_to_be_killed_at_its_beginning() {
     for number in 0.. {
         drop(Writer::create_or_open(&Path::new(&folder).join(format!("{number}.surefoot"))).expect("a new ledger"));
     }
+}
+
+/// A member that measures as nobody would keep its whole fleet from being merged.
+#[test]
+fn a_study_and_its_member_are_written_together_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = Writer::create_or_open(&path).expect("a new ledger");
+    // What ends it between the two, as a kill may.
+    let failing = "CREATE TRIGGER ends BEFORE INSERT ON member BEGIN SELECT RAISE(ABORT, 'ended'); END";
+    let change =
+        |sql: &str| rusqlite::Connection::open(&path).and_then(|file| file.execute_batch(sql)).expect("changed");
+    change(failing);
+    let host = Host { name: "n1".into(), id: String::new() };
+    let member = Member { number: 2, of: 3, attempt: 1, rounds: 4, host, known_by: String::new(), others: Vec::new() };
+    writer.set_study(&study(), &scenarios(), Some(&member)).expect_err("it was ended");
+    assert_eq!(writer.study().expect("readable"), None);
+    change("DROP TRIGGER ends");
+    writer.set_study(&study(), &scenarios(), Some(&member)).expect("written");
+    assert_eq!((writer.study().expect("readable"), writer.member().expect("readable")), (Some(study()), Some(member)));
 }
 
 #[test]

@@ -38,8 +38,7 @@ fn started(path: &Path, study: &StudyRecord, member: &Member, rounds: u32, is_en
 
 fn started_at(now: f64, path: &Path, study: &StudyRecord, member: &Member, rounds: u32, is_ended: bool) {
     let mut writer = Writer::create_or_open(path).expect("a new ledger");
-    writer.set_study(study, &scenarios()).expect("written");
-    writer.set_member(member).expect("written");
+    writer.set_study(study, &scenarios(), Some(member)).expect("written");
     let name = member.host.name.clone();
     writer.begin_session(&BTreeMap::from([("kernel".into(), name.clone())]), now).expect("written");
     for round in 0..rounds {

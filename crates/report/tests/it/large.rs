@@ -28,7 +28,7 @@ fn write(path: &Path, size: &Size) {
     let rows = (0..size.scenarios).map(|i| Row::new(&format!("filesystem {i}"), &[])).collect();
     let empty = fixture::contents(&Table { rows, ..fixture::filesystems_and_buffers() });
     let mut writer = Writer::create_or_open(path).expect("the test's own file or program");
-    writer.set_study(&empty.study, &empty.scenarios).expect("the test's own file or program");
+    writer.set_study(&empty.study, &empty.scenarios, None).expect("the test's own file or program");
     writer.begin_session(&empty.sessions[0].machine, 1e9).expect("the test's own file or program");
     let names: Vec<String> = (0..40).map(|i| format!("device_figure_{i}")).collect();
     let mut latency = Latency::default();

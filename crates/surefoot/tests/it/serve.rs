@@ -90,7 +90,7 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
         settings: serde_json::json!({}),
     };
     let mut writer = ledger::Writer::create_or_open(path).expect("a new ledger");
-    writer.set_study(&study, &["ext4", "xfs"].map(scenario)).expect("written");
+    writer.set_study(&study, &["ext4", "xfs"].map(scenario), None).expect("written");
     writer.begin_session(&BTreeMap::from([("kernel".into(), "6.1".into())]), 1_795_219_440.0).expect("written");
     writer
 }
