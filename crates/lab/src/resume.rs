@@ -124,6 +124,16 @@ pub enum Error {
         /// What changed, a phrase each.
         changes: Vec<String>,
     },
+    /// The results file is a fleet's, or another member's.
+    #[error("{path} holds {held}, and this is {ours}")]
+    OtherMember {
+        /// The results file.
+        path: PathBuf,
+        /// Whose results it holds, in words.
+        held: String,
+        /// Whose this session's are.
+        ours: String,
+    },
     /// The ledger itself.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
@@ -134,6 +144,7 @@ pub enum Error {
 /// # Errors
 /// When the file holds something else, or the machine has changed and `accept_changes` is not set.
 pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error> {
+    require_own(path, session.member.as_ref())?;
     let mut writer = ledger::Writer::create_or_open(path)?;
     let done = match writer.study()? {
         None => {
@@ -148,6 +159,30 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
     };
     writer.begin_session(&session.machine, session.now)?;
     Ok(Opened { writer, done })
+}
+
+/// Refuses a file that holds several members of a fleet, or not the one that this session is, before anything is written to it.
+///
+/// # Errors
+/// When it does.
+pub fn require_own(path: &Path, member: Option<&Member>) -> Result<(), Error> {
+    let held = ledger::Reader::open_untouched(path).and_then(|reader| reader.study().and_then(|_| reader.members()));
+    // What can't be read, or holds no study yet, is the writer's affair.
+    let Ok(held) = held else { return Ok(()) };
+    let (held, ours): (Vec<&Member>, &[&Member]) = (held.iter().collect(), member.as_slice());
+    let is_same = |(one, other): (&&Member, &&Member)| (one.number, &one.host.name) == (other.number, &other.host.name);
+    if held.len() == ours.len() && held.iter().zip(ours).all(is_same) {
+        return Ok(());
+    }
+    Err(Error::OtherMember { path: path.into(), held: of_whom(&held), ours: of_whom(ours) })
+}
+
+fn of_whom(members: &[&Member]) -> String {
+    match members {
+        [] => "a study of one machine".into(),
+        [one] => format!("member {} on {}", one.number, one.host.name),
+        several => format!("{} members of a fleet", several.len()),
+    }
 }
 
 /// In what a results file's study differs from what is asked for now.

@@ -64,6 +64,38 @@ fn members_measure_one_study_s_rounds_and_stop_by_no_look() {
     }
 }
 
+fn named(number: u32, host: &str) -> Member {
+    let host = Host { name: host.into(), id: String::new() };
+    Member { number, of: 4, attempt: 1, rounds: 3, host, known_by: String::new(), others: Vec::new() }
+}
+
+#[test]
+fn what_somebody_else_measured_is_not_gone_on_with() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = text(&["ext4", "xfs"], "rounds_min = 3");
+    let mut plan = plan(&text);
+    member::design(&mut plan, &part(2)).expect("a full study");
+    let open = |name: &str, member: Option<Member>| {
+        resume::open(&folder.path().join(name), &plan, &resume::Session { member, ..session(&text) }).map(drop)
+    };
+    open("member.surefoot", Some(named(2, "n2"))).expect("a new file");
+    open("member.surefoot", Some(named(2, "n2"))).expect("its own");
+    open("one.surefoot", None).expect("a new file");
+    let bytes =
+        || ["member.surefoot", "one.surefoot"].map(|name| std::fs::read(folder.path().join(name)).expect("there"));
+    let before = bytes();
+    for (name, member) in [
+        ("member.surefoot", None),
+        ("member.surefoot", Some(named(2, "n3"))),
+        ("member.surefoot", Some(named(3, "n2"))),
+        ("one.surefoot", Some(named(2, "n2"))),
+    ] {
+        let refused = open(name, member.clone());
+        assert!(matches!(refused, Err(resume::Error::OtherMember { .. })), "{name} {member:?}: {refused:?}");
+    }
+    assert!(bytes() == before, "a file that is refused is left as it is");
+}
+
 #[test]
 fn a_study_that_decides_by_looking_is_no_fleet_s() {
     let refused = |design: &str| member::design(&mut plan(&text(&["ext4", "xfs"], design)), &part(1)).err();

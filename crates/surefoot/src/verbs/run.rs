@@ -98,8 +98,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         },
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
-    let seed = if place.is_some() { loaded.plan.drawn.seed } else { new_seed() };
-    loaded.plan.drawn = resume::drawn(&loaded.results, &loaded.plan, seed).map_err(explained)?;
+    draw(&mut loaded, place.as_ref())?;
     let session = Session {
         text: &loaded.text,
         asked: loaded.asked(measured.verb(), left_out),
@@ -142,6 +141,14 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         Some(place) => place.tell(summary),
         None => tell(args, &loaded, summary),
     }
+}
+
+/// Orders and data: those that the results file has, which must be this session's own, or new ones.
+fn draw(loaded: &mut Loaded, place: Option<&member::Place>) -> Result<(), Failure> {
+    resume::require_own(&loaded.results, place.map(|place| &place.member)).map_err(explained)?;
+    let seed = if place.is_some() { loaded.plan.drawn.seed } else { new_seed() };
+    loaded.plan.drawn = resume::drawn(&loaded.results, &loaded.plan, seed).map_err(explained)?;
+    Ok(())
 }
 
 /// A new study by turns that takes ten minutes or more first measures how the machine strays, where that is not known. One that asks for no probe
@@ -326,6 +333,8 @@ fn explained(error: resume::Error) -> Failure {
         resume::Error::OtherMachine { .. } => Failure::new(Status::BadStudy, error).hint(
             "start anew with --results FILE and compare the two, or go on all the same by the same command with --accept-changes",
         ),
+        resume::Error::OtherMember { .. } => Failure::new(Status::BadStudy, error)
+            .hint("name another file with --results FILE; a fleet's member has its own in its work folder (--work DIR)"),
         // A disk that is full or fails is the machine's.
         resume::Error::Ledger(ledger::Error::Sqlite { .. }) => Failure::new(Status::Fault, error),
         resume::Error::Ledger(_) => super::report::unreadable(error.into()),

@@ -136,6 +136,13 @@ fn what_was_measured_is_not_lost(world: &World, member_2: &str) {
     said(&other.env("SUREFOOT_HOST", "n9").output().expect("surefoot starts"))
         .status(2)
         .says("holds member 2 of 3 on n1");
+    // A fleet's answer is no file to measure into, whose rounds would be the first member's.
+    let answer = std::fs::read(world.path().join("all.surefoot")).expect("merged");
+    world.write("small.surefoot", &answer);
+    for verb in ["run", "powercut"] {
+        world.surefoot(&[verb, "small.toml", "--quiet"]).status(2).says("holds 3 members of a fleet");
+    }
+    assert!(std::fs::read(world.path().join("small.surefoot")).expect("it stays") == answer);
     let copy = world.path().join("fleet/small.member-2-of-3.attempt-2.surefoot");
     let kept = std::fs::read(&copy).expect("published");
     std::fs::remove_file(&copy).expect("removed");
