@@ -6,10 +6,14 @@ use ledger::model::{
     StudyRecord, TableRecord, Trial, TrialState,
 };
 use observe::safety::Grade;
+use settings::quantity::format_seconds;
 use stats::MachineNoise;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use study::Drawn;
+
+/// A clock that is put right by its time server goes back by less; a trial takes longer.
+const CLOCK_BEHIND_SECONDS_MAX: f64 = 1.0;
 
 /// A ledger ready to be written, and what it holds already.
 pub struct Opened {
@@ -123,6 +127,16 @@ pub enum Error {
     OtherMachine {
         /// What changed, a phrase each.
         changes: Vec<String>,
+    },
+    /// Which session measured a trial, and how often a study was answered, follow from moments.
+    #[error("this machine's clock is {} behind the last moment in {path}", format_seconds((last - now).ceil()))]
+    ClockBehind {
+        /// The results file.
+        path: PathBuf,
+        /// What the clock says, Unix time in seconds.
+        now: f64,
+        /// When something was measured last.
+        last: f64,
     },
     /// The results file is a fleet's, or another member's.
     #[error("{path} holds {held}, and this is {ours}")]
@@ -257,6 +271,10 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
             return Err(Error::OtherMachine { changes });
         }
     }
+    let (now, last) = (session.now, last_moment(&contents));
+    if last - now > CLOCK_BEHIND_SECONDS_MAX {
+        return Err(Error::ClockBehind { path: path.into(), now, last });
+    }
     writer.go_on(&analysis(plan), &session.asked)?;
     let mut done =
         Done { trials: HashMap::new(), decisions: contents.decisions.clone(), retry_failed: session.retry_failed };
@@ -278,6 +296,13 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
         done.note(&trial.scenario, place, trial.state, value);
     }
     Ok(done)
+}
+
+/// The last moment of which a results file tells.
+fn last_moment(contents: &Contents) -> f64 {
+    let sessions = contents.sessions.iter().flat_map(|session| [Some(session.started), session.ended]);
+    let trials = contents.trials.iter().flat_map(|trial| [Some(trial.started), trial.ended]);
+    sessions.chain(trials).flatten().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Rounds that are measured again, whole: those with a failed trial, those that lack a scenario which is in others and was not dropped (it had been

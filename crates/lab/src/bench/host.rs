@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Runs trials on this machine's kernel.
 pub struct Host {
@@ -24,6 +24,33 @@ pub struct Host {
     pub work: Work,
     /// What lets its trials use the load agent that it names.
     pub client: Option<Client>,
+    /// Since this session began.
+    pub clock: Clock,
+}
+
+/// What time it is: what the machine's clock said once, and the seconds since then. A clock that is set meanwhile would put trials before
+/// those that came first, or make a trial of seconds one of hours.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// Unix time, seconds.
+    started: f64,
+    since: Instant,
+}
+
+impl Clock {
+    /// From now on.
+    ///
+    /// # Panics
+    /// When the machine's clock says a year before 1970.
+    #[must_use]
+    pub fn start() -> Clock {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
+        Clock { started, since: Instant::now() }
+    }
+
+    fn now(&self) -> f64 {
+        self.started + self.since.elapsed().as_secs_f64()
+    }
 }
 
 /// How trials are told of their study's load agent.
@@ -77,7 +104,7 @@ impl Bench for Host {
     }
 
     fn now(&self) -> f64 {
-        SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64()
+        self.clock.now()
     }
 
     fn machine(&self) -> BTreeMap<String, String> {
@@ -157,5 +184,16 @@ impl Host {
         let opening = serde_json::to_string(spec).expect("a TrialSpec is plain data") + "\n";
         let process = TrialProcess { spec, interrupted, log: work.trial_log(), opening, after: None };
         Ok(Up { talk: Talk::begin(process, child), limit })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_goes_by_one_look_at_the_machines_clock() {
+        let clock = Clock { started: 1e9, since: Instant::now() };
+        assert!((1e9..1e9 + 3600.0).contains(&clock.now()), "{} of what it began with", clock.now());
     }
 }

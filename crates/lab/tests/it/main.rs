@@ -13,6 +13,7 @@ mod tune;
 mod vectors;
 
 use crash::plan::Plan;
+use lab::bench::Bench as _;
 use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Event, Stop, Summary};
 use lab::resume::{self, Session};
@@ -74,7 +75,8 @@ fn session(text: &str) -> Session<'_> {
         accept_changes: false,
         retry_failed: false,
         noise: None,
-        now: 1e9,
+        // After all that a simulated machine does, whose clock begins anew with each.
+        now: 2e9,
     }
 }
 
@@ -246,6 +248,21 @@ fn another_study_or_machine_is_refused() {
     newer.version = "of another day";
     let refused = resume::open(&results, &plan(&more), &newer).err().expect("refused");
     assert!(refused.to_string().contains("now of another day"), "{refused}");
+}
+
+#[test]
+fn a_clock_that_was_set_back_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let text = text(&["ext4", "xfs"], "rounds_min = 1\nrounds_max = 1");
+    let (plan, mut machine) = (plan(&text), machine());
+    let at = |now: f64| resume::open(&results, &plan, &Session { now, ..session(&text) });
+    let opened = at(machine.now()).expect("a new file");
+    conductor::conduct(&plan, opened, &mut machine, &AtomicBool::new(false), &mut |_| {}).expect("it runs");
+    let refused = at(machine.now() - 60.0).err().expect("refused").to_string();
+    assert!(refused.contains("clock is 1min behind the last moment in"), "{refused}");
+    at(machine.now() - 0.5).expect("a clock is put right by so much");
+    at(machine.now()).expect("time goes on");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use ::powercut::fault::Case;
 use anyhow::anyhow;
 use crash::safety::{spec_of_faults, why_not};
 use lab::bench::guest::Guest;
-use lab::bench::host::Host;
+use lab::bench::host::{Clock, Host};
 use lab::bench::{Bench as _, End, OfThisMachine};
 use lab::conductor::What;
 use observe::faults::FaultReplayed;
@@ -48,7 +48,7 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     let work = Work::own(&loaded.work, &Holder::this_process(None)).map_err(run::unusable)?;
     let program = std::env::current_exe()?;
     let guest = Guest::new(program.clone(), work.clone(), std::iter::once(&scenario.guest))?;
-    let mut bench = OfThisMachine { host: Host { program, work, client: None }, guest };
+    let mut bench = OfThisMachine { host: Host { program, work, client: None, clock: Clock::start() }, guest };
     let mut spec = spec_of_faults(&loaded.plan, scenario, settings);
     if let Some(faults) = &mut spec.faults {
         faults.replay = Some(case.into());

@@ -9,7 +9,7 @@ use crate::source::{self, Loaded};
 use crate::{interrupt, knowledge, live};
 use anyhow::anyhow;
 use lab::bench::guest::Guest;
-use lab::bench::host::Host;
+use lab::bench::host::{Clock, Host};
 use lab::bench::{Bench as _, OfThisMachine};
 use lab::conductor::{self, Event, Stop, Summary, What};
 use lab::estimate::{expected_seconds, space_needed};
@@ -95,6 +95,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
             program: program.clone(),
             work: work.clone(),
             client: client.as_ref().map(client::Client::for_trials),
+            clock: Clock::start(),
         },
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
@@ -333,6 +334,11 @@ fn explained(error: resume::Error) -> Failure {
         resume::Error::OtherMachine { .. } => Failure::new(Status::BadStudy, error).hint(
             "start anew with --results FILE and compare the two, or go on all the same by the same command with --accept-changes",
         ),
+        resume::Error::ClockBehind { now, last, .. } => {
+            let [now, last] = [now, last].map(|moment| report::number::date(*moment));
+            Failure::new(Status::BadStudy, error)
+                .hint(format!("it says {now}, and the file {last}: set the clock, or begin anew with --results FILE"))
+        }
         resume::Error::OtherMember { .. } => Failure::new(Status::BadStudy, error)
             .hint("name another file with --results FILE; a fleet's member has its own in its work folder (--work DIR)"),
         // A disk that is full or fails is the machine's.
