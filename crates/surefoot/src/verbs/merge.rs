@@ -5,18 +5,25 @@ use super::status::results_in;
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Status};
 use anyhow::{Context as _, anyhow};
+use ledger::model::{Host, Member};
 use ledger::{MergeError, Merged};
 use std::path::{Path, PathBuf};
+
+/// A start of a member: the study's hash, the member's number, which start it is, and the machine.
+type Start = (String, u32, u32, Host);
 
 /// Brings members together, says what was left out, and shows the answer.
 pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
     let files = files(&args.results)?;
-    if files.iter().any(|file| ledger::same_file(file, &args.output)) && args.results.iter().any(|given| given.is_dir())
-    {
+    let is_output = |file: &PathBuf| ledger::same_file(file, &args.output);
+    if args.results.iter().any(|folder| results_in(folder).is_ok_and(|files| files.iter().any(is_output))) {
         let error = anyhow!("{} lies in a folder that is merged", args.output.display());
         return Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"));
     }
     keep_other_results(&args.output)?;
+    if !files.iter().any(is_output) {
+        keep_what_is_not_merged(&args.output, &files)?;
+    }
     let page = args.html.clone().unwrap_or_else(|| args.output.with_extension("html"));
     if page == args.output || files.iter().any(|file| ledger::same_file(file, &page)) {
         let error = anyhow!("the page would be written over {}", page.display());
@@ -66,6 +73,23 @@ fn keep_other_results(output: &Path) -> Result<(), Failure> {
     }
     let error = anyhow!("{} is there, and is no fleet's answer", output.display());
     Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"))
+}
+
+/// An earlier answer may be written anew with what it holds. Another fleet's, or a start of a member that is in no file that is merged, may be
+/// nowhere else.
+fn keep_what_is_not_merged(output: &Path, files: &[PathBuf]) -> Result<(), Failure> {
+    let starts = |file: &Path| -> Result<Vec<Start>, ledger::Error> {
+        let reader = ledger::Reader::open_untouched(file)?;
+        let hash = reader.study()?.hash;
+        let start = |member: Member| (hash.clone(), member.number, member.attempt, member.host);
+        Ok(reader.members()?.into_iter().map(start).collect())
+    };
+    let held = starts(output).unwrap_or_default();
+    let merged: Vec<Start> = files.iter().flat_map(|file| starts(file).unwrap_or_default()).collect();
+    let Some((_, number, _, host)) = held.iter().find(|start| !merged.contains(start)) else { return Ok(()) };
+    let error =
+        anyhow!("{} holds member {number} on {}, which is not among what is merged", output.display(), host.name);
+    Err(Failure::new(Status::BadStudy, error).hint("name it, too, or write somewhere else with -o FILE"))
 }
 
 /// What is not of the fleet is the user's to mend, a full disk is the machine's.

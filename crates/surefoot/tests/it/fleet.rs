@@ -130,6 +130,20 @@ fn what_was_measured_is_not_lost(world: &World, member_2: &str) {
     world.surefoot(&["merge", "all.surefoot", "-o", member_2]).status(2).says("is no fleet's answer");
     let onto = ["merge", "all.surefoot", member_2, "-o", "x.surefoot", "--html", member_2];
     world.surefoot(&onto).status(2).says("the page would be written over");
+    // What the answer holds and the others do not is nowhere else, perhaps.
+    let answer = std::fs::read(world.path().join("all.surefoot")).expect("merged");
+    let member_1 = "fleet/small.member-1-of-3.attempt-1.surefoot";
+    world
+        .surefoot(&["merge", member_1, member_2, "-o", "all.surefoot"])
+        .status(2)
+        .says("holds member 3 on n4, which is not among what is merged");
+    assert!(std::fs::read(world.path().join("all.surefoot")).expect("it stays") == answer);
+    world.surefoot(&["merge", member_1, "all.surefoot", "-o", "all.surefoot"]).status(0);
+    world.surefoot(&["merge", "fleet", "all.surefoot", "-o", "all.surefoot"]).status(0);
+    world.surefoot(&["merge", "fleet", "-o", "fleet/all.surefoot"]).status(0);
+    world.surefoot(&["merge", "fleet", "-o", "fleet/all.surefoot"]).status(2).says("lies in a folder that is merged");
+    std::fs::remove_file(world.path().join("fleet/all.surefoot")).expect("merged");
+    std::fs::remove_file(world.path().join("fleet/all.html")).expect("its page");
     // Another host does not go on in the first one's work folder.
     let other = ["run", "small.toml", "--member", "2/3", "--results", "fleet", "--work", "work-n1", "--quiet"];
     let mut other = world.command(&other);
