@@ -161,7 +161,16 @@ fn what_was_measured_is_not_lost(world: &World, member_2: &str) {
     let kept = std::fs::read(&copy).expect("published");
     std::fs::remove_file(&copy).expect("removed");
     world.surefoot(&["clean", "--work", "work-n2"]).status(4).says("results that are nowhere else");
+    // What can't be read is no reason to remove it: neither the ledger nor its copy.
+    std::fs::write(&copy, &kept[..kept.len() / 2]).expect("written");
+    world.surefoot(&["clean", "--work", "work-n2"]).status(4).says("results that are nowhere else");
     std::fs::write(&copy, kept).expect("put back");
+    let mut entries = world.path().join("work-n2").read_dir().expect("a folder").flatten().map(|entry| entry.path());
+    let own = entries.find(|path| path.extension().is_some_and(|end| end == "surefoot")).expect("its ledger");
+    let whole = std::fs::read(&own).expect("readable");
+    std::fs::write(&own, &whole[..whole.len() / 2]).expect("written");
+    world.surefoot(&["clean", "--work", "work-n2"]).status(4).says("results that are nowhere else");
+    std::fs::write(&own, whole).expect("put back");
     world.surefoot(&["clean", "--work", "work-n2"]).status(0).says("removed");
 }
 

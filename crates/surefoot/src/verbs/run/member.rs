@@ -29,14 +29,20 @@ pub fn unpublished(folder: &Path) -> Vec<PathBuf> {
     let trials = |path: &Path| {
         let contents = ledger::Reader::open_untouched(path).and_then(|reader| reader.contents_with(&[]));
         let is_measured = |trial: &&Trial| matches!(trial.state, TrialState::Finished | TrialState::Failed);
-        contents.map_or(0, |contents| contents.trials.iter().filter(is_measured).count())
+        match contents {
+            Ok(contents) => Some(contents.trials.iter().filter(is_measured).count()),
+            // It was killed before it measured anything.
+            Err(ledger::Error::NoStudy { .. }) => Some(0),
+            Err(_) => None,
+        }
     };
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.into());
     let is_published = |ledger: &Path| {
         let copy = std::fs::read(ledger.with_extension(COPY)).unwrap_or_default();
         let copy = Path::new(std::ffi::OsStr::from_bytes(&copy));
         let is_outside = copy.canonicalize().is_ok_and(|copy| !copy.starts_with(&whole));
-        is_outside && copy.is_file() && trials(copy) >= trials(ledger)
+        // What can't be read may hold anything: of the ledger the most, of its copy nothing.
+        is_outside && copy.is_file() && trials(copy).unwrap_or(0) >= trials(ledger).unwrap_or(usize::MAX)
     };
     let mut found = Vec::new();
     results_below(folder, &mut found);
