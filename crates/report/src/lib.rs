@@ -61,6 +61,7 @@ pub use bench::{Bench, Guest};
 pub use bencher::bencher;
 pub use brief::{markdown, terminal};
 pub use compare::Comparison;
+pub use document::printable;
 pub use fleet::FleetReport;
 pub use formats::{Asked, FORMATS, Format, Make};
 pub use full::{html, print};

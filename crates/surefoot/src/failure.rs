@@ -138,20 +138,25 @@ fn of_ledger<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a led
 
 fn chain(error: &anyhow::Error, hint: Option<&str>, colour: bool) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{} {error}", painted("error:", "1;31", colour));
+    let _ = writeln!(out, "{} {}", painted("error:", "1;31", colour), plain(&error.to_string()));
     let mut said = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
         // A transparent wrapper repeats its inner error's words.
         if text != said {
-            let _ = writeln!(out, "  caused by: {text}");
+            let _ = writeln!(out, "  caused by: {}", plain(&text));
         }
         said = text;
     }
     if let Some(hint) = hint {
-        let _ = writeln!(out, "{} {hint}", painted("hint:", "1;36", colour));
+        let _ = writeln!(out, "{} {}", painted("hint:", "1;36", colour), plain(hint));
     }
     out
+}
+
+/// Words that may come from somebody else's file, line by line, without what would steer the terminal.
+fn plain(text: &str) -> String {
+    text.lines().map(|line| report::printable(&line.replace('\t', " "))).collect::<Vec<_>>().join("\n")
 }
 
 fn study_problem(origin: &str, text: &str, problem: &Problem, colour: bool) -> String {

@@ -47,7 +47,7 @@ fn gate(comparison: &Comparison, limit: f64) -> Result<Status, Failure> {
         let error = anyhow!("--fail-on has nothing to judge by: no scenario has a verdict in both");
         return Err(Failure::new(Status::BadStudy, error).hint("a verdict takes 4 rounds a side, or 4 sessions"));
     };
-    worse.iter().for_each(|line| eprintln!("{line}"));
+    worse.iter().for_each(|line| eprintln!("{}", report::printable(line)));
     Ok(if worse.is_empty() { Status::Answered } else { Status::Worse })
 }
 

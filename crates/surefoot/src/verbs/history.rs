@@ -4,7 +4,7 @@ use crate::cli::HistoryArgs;
 use crate::failure::{Failure, Status};
 use crate::knowledge;
 use crate::verbs::report::{unreadable, write_page_and_text};
-use crate::verbs::status::results_in;
+use crate::verbs::status::{left_out, results_in};
 use report::{History, Input};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
             let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
             match load(&path) {
                 Ok(input) => results.push((name, input)),
-                Err(error) => eprintln!("left out: {error}"),
+                Err(error) => left_out(&error),
             }
         }
     }

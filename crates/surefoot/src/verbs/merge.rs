@@ -1,7 +1,7 @@
 //! `surefoot merge`: a fleet's results as one file, and its answer.
 
 use super::report::{require_writable, terminal_of_fleet, unreadable, write_page};
-use super::status::results_in;
+use super::status::{left_out, results_in};
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Status};
 use anyhow::{Context as _, anyhow};
@@ -31,9 +31,7 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
     }
     require_writable(&page)?;
     let Merged { members, broken } = ledger::merge(&files, &args.output).map_err(explained)?;
-    for error in &broken {
-        eprintln!("left out: {error}");
-    }
+    broken.iter().for_each(|error| left_out(error));
     let reader = ledger::Reader::open_untouched(&args.output)?;
     let Some(report) =
         report::FleetReport::read(&reader, workloads::is_choice).map_err(|error| unreadable(error.into()))?

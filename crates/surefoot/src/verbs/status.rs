@@ -6,7 +6,7 @@ use crate::source;
 use crate::verbs::report::unreadable;
 use anyhow::anyhow;
 use ledger::model::Contents;
-use report::Standing;
+use report::{Standing, printable};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn run(args: &StatusArgs) -> Result<Status, Failure> {
             Ok(found) => found,
             Err(error) if is_named => return Err(unreadable(error.into())),
             Err(error) => {
-                eprintln!("left out: {error}");
+                left_out(&error);
                 damaged = damaged.or(args.verify.then_some(error));
                 continue;
             }
@@ -74,6 +74,11 @@ fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
+/// Says that a results file is left out, and why.
+pub fn left_out(error: &dyn std::fmt::Display) {
+    eprintln!("left out: {}", printable(&error.to_string()));
+}
+
 /// Where a study's results are by default: its own name says it, or that of its file, which is the usual case.
 pub fn results_of(study: &str) -> PathBuf {
     let stem = || Path::new(study).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -105,10 +110,10 @@ fn print(standing: &Standing, path: &Path, contents: &Contents) {
     if contents.members.len() > 1 {
         // Rounds of many machines are no standing.
         let hosts: BTreeSet<_> = contents.members.iter().map(|member| &member.host).collect();
-        println!("{}: {} (a fleet's results)", path.display(), contents.study.name);
+        println!("{}", printable(&format!("{}: {} (a fleet's results)", path.display(), contents.study.name)));
         println!("  {} members on {} hosts, {} trials", contents.members.len(), hosts.len(), contents.trials.len());
     } else {
-        println!("{}: {} ({})", path.display(), contents.study.name, standing.state);
+        println!("{}", printable(&format!("{}: {} ({})", path.display(), contents.study.name, standing.state)));
         println!("  {}", standing.words(contents));
     }
     if contents.without_checksum > 0 {

@@ -139,6 +139,29 @@ fn damage_ends_every_verb_in_a_sentence_with_a_remedy() {
     }
 }
 
+/// A study's name, and a file's, may hold sequences that set the terminal's title, or worse.
+#[test]
+fn what_others_wrote_does_not_steer_the_terminal() {
+    let world = measured();
+    let change =
+        "UPDATE study SET json = json_set(json, '$.name', 's' || char(27) || ']0;mine' || char(7)), crc = NULL";
+    Connection::open(world.path().join("s.surefoot")).and_then(|file| file.execute_batch(change)).expect("changed");
+    world.write("\u{1b}[2J.surefoot", "");
+    for (words, status) in [
+        (&["status"][..], 0),
+        (&["status", "s.surefoot"], 0),
+        (&["report", "s.surefoot"], 0),
+        (&["history"], 0),
+        (&["compare", "s.surefoot", "s.surefoot"], 0),
+        (&["report", "\u{1b}[2J.surefoot"], 2),
+        (&["run", "quick", "--results", "s.surefoot"], 2),
+    ] {
+        let said = world.surefoot(words).status(status);
+        let steers = |text: &str| text.contains(['\u{1b}', '\u{7}']);
+        assert!(!steers(&said.stdout) && !steers(&said.stderr), "{words:?}: {:?} {:?}", said.stdout, said.stderr);
+    }
+}
+
 /// A filesystem of this many KiB for results; unmounted at the end.
 struct Small(PathBuf);
 

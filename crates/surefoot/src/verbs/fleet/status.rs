@@ -6,6 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::verbs::status::results_in;
 use ledger::model::TrialState;
 use load::workload::Error;
+use report::printable;
 use settings::quantity::format_seconds;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +48,8 @@ pub struct Standing {
 pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
     super::require_folder(&args.folder)?;
     let standing = Standing::of(&args.folder)?;
-    standing.unreadable.iter().for_each(|error| eprintln!("not readable yet: {error}"));
+    let unreadable = standing.unreadable.iter().map(|error| printable(&error.to_string()));
+    unreadable.for_each(|error| eprintln!("not readable yet: {error}"));
     standing.silence.iter().for_each(|error| eprintln!("Slurm's queue does not answer: {error}"));
     if args.json {
         let all: Vec<serde_json::Value> = (1..=standing.members).map(|member| standing.json(member)).collect();
@@ -56,7 +58,7 @@ pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
     }
     println!("{}", standing.summary());
     for member in 1..=standing.members {
-        println!("  member {member}: {}", standing.words(member));
+        println!("  member {member}: {}", printable(&standing.words(member)));
     }
     Ok(Status::Answered)
 }
