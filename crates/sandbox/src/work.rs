@@ -7,6 +7,7 @@ mod lock;
 
 pub use lock::Holder;
 
+use crate::isolation;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -98,8 +99,17 @@ impl Work {
             let folder = claimed(folder)?;
             let Some(lock) = lock::take(&folder, holder)? else { continue };
             let work = Work { place: folder.clone(), folder, lock: Some(Arc::new(lock)) };
+            work.unmount_leftovers();
             work.furnish()?;
             return Ok(work);
+        }
+    }
+
+    /// Takes out of sight what was left mounted when somebody looked at an image (`powercut --replay`) and was killed: trials mount
+    /// where nobody else sees it.
+    fn unmount_leftovers(&self) {
+        for path in [self.mount_point(), self.disk()] {
+            while !path.is_symlink() && isolation::detach(&path).is_ok() {}
         }
     }
 
@@ -278,11 +288,18 @@ impl Work {
     /// # Errors
     /// When something in it can't be removed.
     pub fn remove(self) -> Result<(), Error> {
-        std::fs::remove_dir_all(&self.folder).map_err(|source| Error::File {
-            action: "remove",
-            path: self.folder.clone(),
-            source,
-        })
+        let entries = self.folder.read_dir().and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        for entry in entries.map_err(Error::file("read", &self.folder))? {
+            // Last: what can't be removed now is still in a folder of ours, which the next `clean` takes.
+            if [MARKER, lock::FILE].iter().any(|name| entry.file_name() == *name) {
+                continue;
+            }
+            let path = entry.path();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            removed.map_err(Error::file("remove", &path))?;
+        }
+        std::fs::remove_dir_all(&self.folder).map_err(Error::file("remove", &self.folder))
     }
 }
 

@@ -24,6 +24,22 @@ pub fn catch() {
     }
 }
 
+extern "C" fn note_hangup(_: libc::c_int) {
+    // The shell sends one and the terminal another: the second is no second wish.
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// Catches the terminal's end, too; who was started to outlive it (`nohup`) does.
+pub fn catch_hangup() {
+    let action = SigAction::new(SigHandler::Handler(note_hangup), SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler only touches an atomic.
+    let before = unsafe { sigaction(Signal::SIGHUP, &action) }.expect("SIGHUP can be caught");
+    if matches!(before.handler(), SigHandler::SigIgn) {
+        // SAFETY: puts back what was there.
+        unsafe { sigaction(Signal::SIGHUP, &before) }.expect("SIGHUP can be ignored");
+    }
+}
+
 /// Verbs that only print end quietly when their reader goes (`surefoot schema | head`), as any filter does. Those that talk to
 /// other processes must not: a trial that died is news, not the end.
 pub fn quiet_on_closed_pipe(command: &Command) {

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const FILE: &str = ".surefoot-lock";
+pub(super) const FILE: &str = ".surefoot-lock";
 
 /// A holder that was killed lets go within this time, and so do its trial's processes.
 const PATIENCE: Duration = Duration::from_secs(5);

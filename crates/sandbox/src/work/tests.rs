@@ -51,6 +51,52 @@ fn a_folder_that_was_removed_or_replaced_is_noticed() {
     other.still_there().expect("it is");
 }
 
+/// Something that can't be removed: a mount for root, a folder without rights for others.
+#[test]
+fn a_folder_that_could_not_be_removed_is_still_ours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("work");
+    let work = Work::own(&path, &holder()).expect("free");
+    let kept = work.cache();
+    std::fs::write(kept.join("file"), "").expect("ours");
+    let is_root = nix::unistd::geteuid().is_root();
+    if is_root {
+        isolation::lay_tmpfs(&kept, "size=1m").expect("root may mount");
+    } else {
+        std::fs::set_permissions(&kept, Permissions::from_mode(0o555)).expect("ours");
+    }
+    work.remove().expect_err("something is in the way");
+    assert!(Work::is_ours(&path));
+    if is_root {
+        isolation::detach(&kept).expect("it is mounted");
+    } else {
+        std::fs::set_permissions(&kept, Permissions::from_mode(0o755)).expect("ours");
+    }
+    Work::own(&path, &holder()).expect("free again").remove().expect("nothing is in the way");
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_was_left_mounted_in_a_folder_goes_when_it_is_taken() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root mounts");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("work");
+    let work = Work::own(&path, &holder()).expect("free");
+    std::fs::create_dir(work.disk()).expect("ours");
+    for point in [work.disk(), work.mount_point(), work.mount_point()] {
+        isolation::lay_tmpfs(&point, "size=1m").expect("root may mount");
+        std::fs::write(point.join("left"), "").expect("room");
+    }
+    let points = [work.disk(), work.mount_point()];
+    drop(work);
+    let work = Work::own(&path, &holder()).expect("free");
+    assert!(points.iter().all(|point| !point.join("left").exists()), "something is still mounted");
+    work.remove().expect("nothing is in the way");
+}
+
 #[test]
 fn what_others_can_write_to_is_not_trusted() {
     let folder = tempfile::tempdir().expect("a folder");

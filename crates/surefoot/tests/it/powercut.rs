@@ -2,8 +2,12 @@
 //! quick; `make powercut` has them all.
 
 use crate::harness::{Said, World, wait_until};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
 use std::time::SystemTime;
 
 const SQLITE: &str =
@@ -280,6 +284,40 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
         .status(1)
         .says("nothing is kept");
     world.assert_nothing_left();
+    what_is_looked_at_goes_with_the_terminal_and_is_taken_away_after_a_kill(&world, label, state);
+}
+
+fn what_is_looked_at_goes_with_the_terminal_and_is_taken_away_after_a_kill(world: &World, label: &str, state: &str) {
+    let (mut child, _input) = looked_at(world, label, state);
+    let process = nix::unistd::Pid::from_raw(child.id() as i32);
+    nix::sys::signal::kill(process, Signal::SIGHUP).expect("it lives");
+    let status = child.wait().expect("it ends");
+    assert!(matches!(status.code(), Some(0 | 3)), "{status}");
+    world.assert_nothing_left();
+    let (mut child, _input) = looked_at(world, label, state);
+    child.kill().expect("it lives");
+    child.wait().expect("it ends");
+    world.surefoot(&["clean", "--work", "surefoot-work/s"]).status(0).says("removed");
+    world.assert_nothing_left();
+}
+
+/// Somebody looks at a state, until the input that comes with it ends.
+fn looked_at(world: &World, label: &str, state: &str) -> (Child, ChildStdin) {
+    let mut command = world.command(&["powercut", "s.toml", "--scenario", label, "--replay", state]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Tests under nohup would have the signal ignored.
+    // SAFETY: between fork and exec one system call is made.
+    unsafe {
+        command.pre_exec(|| {
+            signal(Signal::SIGHUP, SigHandler::SigDfl)?;
+            Ok(())
+        });
+    }
+    let mut child = command.spawn().expect("surefoot starts");
+    let mut said = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.contains("Press Enter")), "{label}: {state}");
+    let input = child.stdin.take().expect("piped");
+    (child, input)
 }
 
 /// Images of one filesystem are copies of it: mounted side by side, a kernel may refuse one or take both for the same.

@@ -39,6 +39,9 @@ pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<Status, Failur
 
 /// Mounted by this machine's kernel.
 fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Status, Failure> {
+    // What is mounted must go again.
+    interrupt::catch();
+    interrupt::catch_hangup();
     let replayed = kept.serve(work, image)?;
     match &replayed.after {
         Ok(after) => {
@@ -61,9 +64,8 @@ fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Statu
     }
 }
 
-/// Waits for a line, or for a signal to end: what is mounted must go in both cases.
+/// Waits for a line, or for a signal to end.
 fn wait_for_enter() {
-    interrupt::catch();
     let input = std::io::stdin();
     while !INTERRUPTED.load(Ordering::Relaxed) {
         let mut ready = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
