@@ -3,6 +3,7 @@
 //! Written by the conductor alone (`writer.rs`), read by everyone else (`reader.rs`), also while it is written.
 
 mod checksum;
+mod connect;
 mod contents;
 pub mod export;
 pub mod figure;

@@ -4,6 +4,7 @@ use crate::checksum::{
     DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
     TRIAL,
 };
+use crate::connect::{connected, immutable};
 use crate::lock::is_held;
 use crate::model::{
     Contents, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session,
@@ -486,24 +487,3 @@ pub struct Verified {
 
 /// A metric's name by its id in the ledger, and all of it by its name.
 type MetricsByIdAndName = (HashMap<u32, String>, BTreeMap<String, Metric>);
-
-/// A connection that has seen the file's first page.
-fn connected(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    Ok(connection)
-}
-
-/// Reads the ledger without side files, by a file URI.
-fn immutable(path: &Path) -> rusqlite::Result<Connection> {
-    let escaped: String = path.to_string_lossy().chars().flat_map(escape).collect();
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
-}
-
-fn escape(character: char) -> Vec<char> {
-    match character {
-        '%' | '?' | '#' => format!("%{:02X}", character as u32).chars().collect(),
-        other => vec![other],
-    }
-}
