@@ -41,7 +41,10 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
         let in_guest = scenario.bench == Bench::Guest;
         let of_bench = if in_guest { missing_in_guest(scenario) } else { missing_on_host(plan, scenario) };
         let of_client = missing_for_client(scenario);
-        all.extend(of_bench.into_iter().chain(of_client).map(|what| (scenario.label.clone(), what)));
+        // A guest's root is this machine's, so that its programs are here, too.
+        let load = workloads::settings(&scenario.workload, &scenario.parameters);
+        let of_load = load.map(|load| load.missing()).unwrap_or_default();
+        all.extend(of_bench.into_iter().chain(of_client).chain(of_load).map(|what| (scenario.label.clone(), what)));
         for missing in missing_services(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
         }

@@ -48,13 +48,18 @@ pub trait WorkloadSettings {
         0
     }
 
-    /// Problems that only show when the settings are seen together; also programs that are missing.
+    /// Problems that only show when the settings are seen together.
     fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// Problems that only show beside the settings of the study's services, by their names.
     fn problems_beside(&self, _services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What it needs and this machine lacks, such as programs, with Debian's package. A study is right without it.
+    fn missing(&self) -> Vec<String> {
         Vec::new()
     }
 

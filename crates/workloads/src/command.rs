@@ -117,6 +117,10 @@ impl Parameters {
         self.prepare.as_deref().unwrap_or_default()
     }
 
+    fn commands(&self) -> [(&'static str, &[String]); 2] {
+        [("command", self.command()), ("prepare", self.prepare())]
+    }
+
     fn timeout(&self) -> Duration {
         Duration::from_secs_f64(self.timeout.unwrap_or(self.time * 2.0 + 60.0))
     }
@@ -157,11 +161,15 @@ impl WorkloadSettings for Parameters {
         if self.timeout.is_some_and(|timeout| timeout < self.time) {
             problems.push("`timeout` must not be below `time`".into());
         }
-        for (setting, command) in [("command", self.command()), ("prepare", self.prepare())] {
-            problems.extend(command.first().and_then(|program| missing(setting, program)));
+        for (setting, command) in self.commands() {
             problems.extend(command.iter().filter_map(|argument| placeholder::misspelt(setting, argument)));
         }
         problems
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let programs = self.commands().into_iter();
+        programs.filter_map(|(setting, command)| missing(setting, command.first()?)).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
@@ -247,16 +255,25 @@ mod tests {
         expected.assert_eq(&(KIND.read)(&map).problems().join("\n"));
     }
 
+    fn missing(written: Value, expected: Expect) {
+        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
+        expected.assert_eq(&(KIND.read)(&map).missing().join("\n"));
+    }
+
     #[test]
     fn a_missing_program_is_named_with_its_package() {
         let metrics = json!({"speed": "regex:speed ([0-9]+); unit 1/s; more"});
-        problems(json!({"command": ["sh", "-c", "true"], "metrics": metrics}), expect![""]);
-        problems(
-            json!({"command": ["filebench", "-f", "x"], "prepare": ["no-such-program"], "metrics": metrics}),
+        let here = json!({"command": ["sh", "-c", "true"], "metrics": metrics});
+        let absent = json!({"command": ["filebench", "-f", "x"], "prepare": ["no-such-program"], "metrics": metrics});
+        missing(here, expect![""]);
+        missing(
+            absent.clone(),
             expect![[r#"
                 `command`: the program filebench (package filebench) is not on this machine
                 `prepare`: the program no-such-program is not on this machine"#]],
         );
+        // The study is right all the same.
+        problems(absent, expect![""]);
     }
 
     #[test]

@@ -167,25 +167,24 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let archive = self.archive.as_deref();
-        let mut problems =
-            archive.map_or_else(Vec::new, |archive| source_archive::problems(archive, &[("tar", "tar")]));
+        let mut problems = self.archive.as_deref().map_or_else(Vec::new, source_archive::problems);
         if self.archive.is_some() && self.check.is_none() {
             problems.push(
                 "an `archive` needs a `check`, like [\"./ssh\", \"-V\"]: a build that is wrong is no figure".into(),
             );
         }
-        for (setting, command) in self.commands() {
-            match command.first() {
-                None => problems.push(format!("`{setting}` must name a program")),
-                Some(program) => problems.extend(missing(setting, program)),
-            }
-        }
-        if self.archive.is_none() {
-            problems.extend(missing("Makefile", "cc"));
-            problems.extend(missing("Makefile", "ar"));
-        }
+        let empty = self.commands().filter(|(_, command)| command.is_empty());
+        problems.extend(empty.map(|(setting, _)| format!("`{setting}` must name a program")));
         problems
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let named = self.commands().filter_map(|(setting, command)| missing(setting, command.first()?));
+        let of_source = match &self.archive {
+            Some(archive) => source_archive::missing(archive, &[("tar", "tar")]),
+            None => ["cc", "ar"].into_iter().filter_map(|program| missing("Makefile", program)).collect(),
+        };
+        named.chain(of_source).collect()
     }
 
     fn user_files(&self) -> Vec<PathBuf> {
@@ -338,17 +337,20 @@ mod tests {
     #[test]
     fn all_problems_come_at_once() {
         problems(json!({}), expect![""]);
-        problems(
-            json!({"command": ["ninja-of-nobody"], "clean": []}),
-            expect![[r#"
-            `command`: the program ninja-of-nobody is not on this machine
-            `clean` must name a program"#]],
-        );
+        problems(json!({"command": ["ninja-of-nobody"], "clean": []}), expect!["`clean` must name a program"]);
         problems(
             json!({"archive": "/no/such.tar"}),
             expect![[r#"
             `archive` = /no/such.tar: No such file or directory (os error 2)
             an `archive` needs a `check`, like ["./ssh", "-V"]: a build that is wrong is no figure"#]],
         );
+    }
+
+    #[test]
+    fn a_missing_program_is_named_and_one_of_the_tree_is_not_looked_for() {
+        let written = json!({"command": ["ninja-of-nobody"], "configure": ["./configure"]});
+        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
+        expect!["`command`: the program ninja-of-nobody is not on this machine"]
+            .assert_eq(&(KIND.read)(&map).missing().join("\n"));
     }
 }

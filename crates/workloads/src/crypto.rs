@@ -195,8 +195,11 @@ impl WorkloadSettings for Parameters {
                     .into(),
             );
         }
-        problems.extend(missing(self));
         problems
+    }
+
+    fn missing(&self) -> Vec<String> {
+        missing(self)
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
@@ -357,14 +360,20 @@ mod tests {
                 `rsa_2048_verify_per_second` is asked for twice
                 `primary` = rsa_2048_sing_per_second is no metric of these `algorithms`: did you mean rsa_2048_sign_per_second?
                 `time` must be whole seconds
-                `clock` = "processor" works with one of `processes` only: of several the time that passed is taken
-                `algorithms`: this machine's openssl has no sha-nought"#]],
+                `clock` = "processor" works with one of `processes` only: of several the time that passed is taken"#]],
         );
         problems(json!({"algorithms": []}), expect!["`algorithms` must name at least one"]);
         problems(
             json!({"algorithms": ["sha256"], "block_bytes": []}),
             expect!["`block_bytes` must name a size for the ciphers and digests"],
         );
+    }
+
+    #[test]
+    fn what_this_machine_s_openssl_lacks_is_missing_and_no_problem() {
+        let settings = (KIND.read)(&map(&json!({"algorithms": ["rsa2048", "sha-nought"]})));
+        assert_eq!(settings.problems(), Vec::<String>::new());
+        assert_eq!(settings.missing(), ["`algorithms`: this machine's openssl has no sha-nought"]);
     }
 
     #[test]

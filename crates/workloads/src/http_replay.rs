@@ -287,11 +287,6 @@ impl WorkloadSettings for Parameters {
         if self.site == SiteKind::FromLog {
             problems.extend(check_log(self, None));
             problems.extend(self.log_site().and_then(|site| site.problem()));
-        } else {
-            let missing = cms::missing();
-            if !missing.is_empty() {
-                problems.push(format!("the site `cms` needs more packages: install {}", missing.join(" ")));
-            }
         }
         problems
     }
@@ -305,6 +300,14 @@ impl WorkloadSettings for Parameters {
             )
         };
         (has_hosts == Some(true) && self.site == SiteKind::FromLog).then(problem).into_iter().collect()
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let packages = if self.site == SiteKind::Cms { cms::missing() } else { Vec::new() };
+        if packages.is_empty() {
+            return Vec::new();
+        }
+        vec![format!("the site `cms` needs more packages: install {}", packages.join(" "))]
     }
 
     fn services(&self) -> Vec<&'static str> {

@@ -36,26 +36,29 @@ pub fn content_bytes(archive: &Path) -> u64 {
     if unpacker(archive).is_some() { bytes * 5 } else { bytes }
 }
 
-/// What is wrong with an archive, or missing for it; `programs` are needed for any.
-pub fn problems(archive: &Path, programs: &[Program]) -> Vec<String> {
+/// What is wrong with an archive.
+pub fn problems(archive: &Path) -> Vec<String> {
     let shown = archive.display().to_string();
     if !ENDINGS.iter().any(|(ending, _)| shown.ends_with(ending)) {
         let endings: Vec<_> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
         return vec![format!("`archive` = {shown} must end with one of {}", endings.join(", "))];
     }
+    match fs::metadata(archive) {
+        Ok(data) if data.is_file() => Vec::new(),
+        Ok(_) => vec![format!("`archive` = {shown} is not a file")],
+        Err(error) => vec![format!("`archive` = {shown}: {error}")],
+    }
+}
+
+/// Programs that this machine lacks for an archive; `programs` are needed for any.
+pub fn missing(archive: &Path, programs: &[Program]) -> Vec<String> {
     let needed = programs.iter().copied().chain(unpacker(archive));
-    let mut problems: Vec<String> = needed
-        .filter(|(program, _)| process::find(program).is_none())
+    let absent = needed.filter(|(program, _)| process::find(program).is_none());
+    absent
         .map(|(program, package)| {
             format!("`archive`: the program {program} (package {package}) is not on this machine")
         })
-        .collect();
-    match fs::metadata(archive) {
-        Ok(data) if data.is_file() => {}
-        Ok(_) => problems.push(format!("`archive` = {shown} is not a file")),
-        Err(error) => problems.push(format!("`archive` = {shown}: {error}")),
-    }
-    problems
+        .collect()
 }
 
 /// Runs a program that must succeed.
@@ -71,8 +74,14 @@ mod tests {
     #[test]
     fn archives_that_cannot_be() {
         expect!["`archive` = a.zip must end with one of .tar, .tar.gz, .tgz, .tar.xz, .txz, .tar.zst, .tzst"]
-            .assert_eq(&problems(Path::new("a.zip"), &[]).join("\n"));
+            .assert_eq(&problems(Path::new("a.zip")).join("\n"));
         expect!["`archive` = /no/such.tar.xz: No such file or directory (os error 2)"]
-            .assert_eq(&problems(Path::new("/no/such.tar.xz"), &[]).join("\n"));
+            .assert_eq(&problems(Path::new("/no/such.tar.xz")).join("\n"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_here_is_missing_and_the_archive_is_not_looked_for() {
+        expect!["`archive`: the program untar-of-nobody (package untar) is not on this machine"]
+            .assert_eq(&missing(Path::new("/no/such.tar"), &[("untar-of-nobody", "untar")]).join("\n"));
     }
 }

@@ -100,7 +100,11 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        self.archive.as_deref().map_or_else(Vec::new, |path| source_archive::problems(path, &[]))
+        self.archive.as_deref().map_or_else(Vec::new, source_archive::problems)
+    }
+
+    fn missing(&self) -> Vec<String> {
+        self.archive.as_deref().map_or_else(Vec::new, |path| source_archive::missing(path, &[]))
     }
 
     fn user_files(&self) -> Vec<PathBuf> {

@@ -1,7 +1,8 @@
 //! Verbs that measure nothing.
 
-use crate::harness::World;
+use crate::harness::{World, said};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
@@ -71,6 +72,37 @@ fn plan_takes_what_run_takes_and_says_what_it_leaves_out() {
     without.says("\nleft out:   jfs: ").says("scenarios (2)");
     let json = world.surefoot(&[&gap[..], &["--skip-missing", "--json"]].concat()).status(0).json();
     assert_eq!((&json["left_out"][0]["scenario"], json["missing"].as_array().map(Vec::len)), (&"jfs".into(), Some(0)));
+}
+
+/// All programs of this machine but these, in a folder to be the `PATH`.
+fn path_without(world: &World, programs: &[&str]) -> PathBuf {
+    let path = world.path().join("programs");
+    std::fs::create_dir(&path).expect("a folder");
+    for folder in ["/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin", "/sbin"] {
+        for entry in Path::new(folder).read_dir().into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !programs.iter().any(|program| name == *program) {
+                // What stands in two folders is linked once.
+                let _ = std::os::unix::fs::symlink(entry.path(), path.join(name));
+            }
+        }
+    }
+    path
+}
+
+#[test]
+fn a_program_that_is_not_here_is_missing_and_the_study_is_a_good_one() {
+    let world = World::new();
+    let path = path_without(&world, &["fio", "db_bench", "ldb"]);
+    let surefoot = |words: &[&str]| said(&world.command(words).env("PATH", &path).output().expect("surefoot starts"));
+    surefoot(&["plan", "plain-fio"]).status(0).says("\nmissing:    4 scenarios, such as ").says("(package fio)");
+    surefoot(&["run", "plain-fio"]).status(5).says("(package fio)");
+    let rows = ["plan", "phoronix-filesystems", "--skip-missing"];
+    surefoot(&rows).status(0).says("\nleft out:   ").says("the program db_bench (package rocksdb-tools)");
+    let plan = surefoot(&[&rows[..], &["--json"]].concat()).status(0).json();
+    let kept = plan["scenarios"].as_array().expect("scenarios").iter().map(|one| one["workload"].to_string());
+    let kept: BTreeSet<String> = kept.collect();
+    assert_eq!(kept, BTreeSet::from(["\"block-io\"", "\"command\"", "\"tpcb\""].map(String::from)));
 }
 
 #[test]

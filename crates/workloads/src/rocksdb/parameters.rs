@@ -227,7 +227,7 @@ impl WorkloadSettings for Parameters {
         }
     }
 
-    /// What does not go together, and programs that are missing.
+    /// What does not go together.
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.keys() == 0 {
@@ -245,10 +245,12 @@ impl WorkloadSettings for Parameters {
         if self.time.fract() != 0.0 {
             problems.push("`time` must be whole seconds".into());
         }
+        problems
+    }
+
+    fn missing(&self) -> Vec<String> {
         let absent = ["db_bench", "ldb"].into_iter().filter(|program| process::find(program).is_none());
-        problems
-            .extend(absent.map(|program| format!("the program {program} (package {PACKAGE}) is not on this machine")));
-        problems
+        absent.map(|program| format!("the program {program} (package {PACKAGE}) is not on this machine")).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {

@@ -60,8 +60,9 @@ pub fn parameters(kind: &Kind, written: &Value) -> Map<String, Value> {
 
 pub fn open(kind: &Kind, written: &Value) -> Result<Box<dyn Workload>, Error> {
     let parameters = parameters(kind, written);
-    assert_eq!((kind.read)(&parameters).problems(), Vec::<String>::new());
-    (kind.read)(&parameters).open()
+    let settings = (kind.read)(&parameters);
+    assert_eq!([settings.problems(), settings.missing()].concat(), Vec::<String>::new());
+    settings.open()
 }
 
 /// The value of a metric.
