@@ -17,7 +17,8 @@ use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
 pub(super) use member::unpublished;
 use sandbox::work::{Holder, Work};
-use settings::quantity::format_seconds;
+use settings::quantity::{format_bytes, format_seconds};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -100,18 +101,15 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
     draw(&mut loaded, place.as_ref())?;
+    if measured == Measured::Everything {
+        require_room(&loaded, &work)?;
+    }
     let session = Session {
         text: &loaded.text,
         asked: loaded.asked(measured.verb(), left_out),
         member: place.as_ref().map(|place| place.member.clone()),
         version: env!("SUREFOOT_VERSION"),
-        machine: bench
-            .machine()
-            .into_iter()
-            .chain(lab::inputs::facts(&loaded.plan))
-            .chain([("surefoot".to_string(), env!("SUREFOOT_VERSION").to_string())])
-            .chain(client.iter().flat_map(|client| client.facts.clone()))
-            .collect(),
+        machine: facts(&bench, &loaded.plan, client.as_ref()),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
         noise: loaded.noise,
@@ -189,6 +187,13 @@ fn require_places(args: &RunArgs, loaded: &Loaded) -> Result<(), Failure> {
         return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));
     }
     super::report::require_writable(page)
+}
+
+/// What the machine is now, with the files that the study reads, surefoot itself, and its load agent's machine.
+fn facts(bench: &OfThisMachine, plan: &crash::plan::Plan, client: Option<&client::Client>) -> BTreeMap<String, String> {
+    let of_surefoot = [("surefoot".to_string(), env!("SUREFOOT_VERSION").to_string())];
+    let of_client = client.into_iter().flat_map(|client| client.facts.clone());
+    bench.machine().into_iter().chain(lab::inputs::facts(plan)).chain(of_surefoot).chain(of_client).collect()
 }
 
 /// Any number that is short enough to be typed.
@@ -289,23 +294,28 @@ fn ask_guard(loaded: &Loaded) -> Result<(), Failure> {
     }
 }
 
-/// Writes the image files once for the study, so that every trial starts from the same allocated blocks.
-fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result<(), Failure> {
+/// Refuses a disk without room for the image files before the study is begun: then it would keep its settings and its disk.
+fn require_room(loaded: &Loaded, work: &Work) -> Result<(), Failure> {
     let places = lab::turns::places(&loaded.plan, work).map_err(unusable)?;
     let free = storage::free_bytes(work.folder())?;
     let there: u64 = places.iter().map(|place| storage::images_bytes(&place.images())).sum();
     let needed = space_needed(&loaded.plan).saturating_sub(there);
-    if needed > free {
-        let bytes = settings::quantity::format_bytes;
-        let error = anyhow!(
-            "{} needs {} for image files, and {} are free",
-            work.folder().display(),
-            bytes(needed),
-            bytes(free)
-        );
-        return Err(Failure::new(Status::Missing, error)
-            .hint("name a folder on a larger disk with --work DIR, or make storage.size smaller"));
+    if needed <= free {
+        return Ok(());
     }
+    let (folder, needed, free) = (work.folder().display(), format_bytes(needed), format_bytes(free));
+    let error = anyhow!("{folder} needs {needed} for image files, and {free} are free");
+    let hint = if loaded.results.is_file() {
+        "the study goes on where it was begun: make room there"
+    } else {
+        "name a folder on a larger disk with --work DIR, or make storage.size smaller"
+    };
+    Err(Failure::new(Status::Missing, error).hint(hint))
+}
+
+/// Writes the image files once for the study, so that every trial starts from the same allocated blocks.
+fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result<(), Failure> {
+    let places = lab::turns::places(&loaded.plan, work).map_err(unusable)?;
     live.say("preparing the image files");
     for (place, scenario) in places.iter().flat_map(|place| loaded.plan.scenarios.iter().map(move |one| (place, one))) {
         let stop = &interrupt::INTERRUPTED;

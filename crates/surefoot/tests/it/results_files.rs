@@ -1,6 +1,6 @@
 //! Results files from outside: every output that is asked for is written, and what is damaged is said to be.
 
-use crate::harness::World;
+use crate::harness::{World, small_study};
 use nix::mount::{MsFlags, mount, umount};
 use rusqlite::Connection;
 use std::path::PathBuf;
@@ -225,6 +225,25 @@ fn a_disk_without_room_for_results_ends_a_run_in_a_sentence_and_the_same_command
         .status(0)
         .says("2 trials finished, 0 failed")
         .says("whole: ");
+    drop(small);
+    world.assert_nothing_left();
+}
+
+/// Both ways out that the hint names are open: no results file holds the study as it was asked for first.
+#[test]
+fn a_disk_without_room_for_image_files_begins_no_study() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let small = Small::new(&world, 4096);
+    let run = |words: &[&str]| world.surefoot(&[&["run", "small.toml", "--quiet"], words].concat());
+    for too_large in [&["--set", "storage.size=900TiB"][..], &["--work", "small/w"]] {
+        run(too_large).status(5).says("for image files, and").says("--work DIR").says("storage.size");
+        assert!(!world.path().join("small.surefoot").exists());
+    }
+    run(&["--set", "storage.size=310MiB"]).status(0);
+    run(&["--work", "elsewhere", "--results", "other.surefoot"]).status(0);
+    // The disk of a study that goes on is the one that it was begun on.
+    run(&["--work", "small/w", "--results", "other.surefoot"]).status(5).says("make room there");
     drop(small);
     world.assert_nothing_left();
 }
