@@ -4,6 +4,7 @@ use crate::bench::guest;
 use crate::groups;
 use crash::plan::{Plan, PlannedScenario, volumes};
 use services::Wanted;
+use settings::quantity::format_bytes;
 use std::collections::BTreeMap;
 use storage::Device;
 use study::Bench;
@@ -148,6 +149,22 @@ fn templates(plan: &Plan) -> BTreeMap<(Vec<&str>, String), Template> {
 #[must_use]
 pub fn virtual_bytes(scenario: &PlannedScenario) -> u64 {
     volumes(scenario).filter(|settings| settings.device == Device::Virtual).map(|settings| settings.size).sum()
+}
+
+/// Of its size a filesystem has so much for data, about: ext4's inode tables take 1.6 %, and it keeps 5 % for root.
+const FILESYSTEM_SHARE_MAX: f64 = 0.95;
+
+/// That the data of a scenario do not fit on its filesystem, where the study says how large that is.
+#[must_use]
+pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
+    let load = workloads::settings(&scenario.workload, &scenario.parameters)?;
+    let (data, size) = (load.estimate().data_bytes, scenario.storage.size);
+    let is_sized = matches!(scenario.storage.device, Device::Loop | Device::Tmpfs | Device::Virtual);
+    let is_outgrown = is_sized && data as f64 > size as f64 * FILESYSTEM_SHARE_MAX;
+    is_outgrown.then(|| {
+        let (data, size) = (format_bytes(data), format_bytes(size));
+        format!("the data take about {data}, which a filesystem of {size} does not hold: make storage.size larger")
+    })
 }
 
 /// Whether the data of a scenario fit into the memory that its trials have.

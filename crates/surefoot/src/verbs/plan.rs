@@ -292,6 +292,8 @@ fn warnings(plan: &Plan) -> Vec<String> {
             "the data{of} fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial, guest.memory a guest"
         ));
     }
+    let outgrown = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::outgrown(one)?)));
+    all.extend(requirements::by_cause(&outgrown.collect::<Vec<_>>()));
     let shortest = plan.scenarios.iter().map(estimate::run_seconds).filter(|seconds| *seconds > 0.0).reduce(f64::min);
     let is_short = |seconds: &f64| plan.drawn.order == Order::Blocks && *seconds < report::RUN_SECONDS_MIN;
     if let Some(seconds) = shortest.filter(is_short) {

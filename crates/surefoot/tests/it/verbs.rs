@@ -222,6 +222,11 @@ fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
     let plan = |more: &[&str]| world.surefoot(&[&["plan", "quick"], more].concat()).status(0);
     plan(&["--rounds", "1001", "--time", "3min 50s"]).says("holds about").says("budget:     3min 50s a session");
     plan(&["--set", "storage.size=900TiB"]).says("for image files, and");
+    plan(&["--set", "workload.oltp.table_size=10000000"]).says(
+        "note:       4 scenarios, such as ext4: the data take about 2.0GiB, which a filesystem of 1GiB does not hold",
+    );
+    let held = plan(&["--set", "workload.oltp.table_size=4000000"]);
+    assert!(!held.stdout.contains("does not hold"), "{}", held.stdout);
     world.write("file", "");
     plan(&["--work", "file"]).says("is a file");
 }

@@ -252,6 +252,59 @@ fn studies_can_be_planned() {
     assert!(checked >= 6, "{checked} studies");
 }
 
+/// The studies of `studies`, as `surefoot run` takes them, with their texts.
+fn studies() -> Vec<(String, String)> {
+    let entries = root().join("studies").read_dir().expect("the studies").map(|entry| entry.expect("an entry").path());
+    let named = entries.map(|path| {
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() {
+            (format!("studies/{stem}/study.toml"), read(&path.join("study.toml")))
+        } else {
+            (stem, read(&path))
+        }
+    });
+    named.collect()
+}
+
+/// What the comments of a study say of how else it may be run: lines that begin so, and commands and changes in backticks.
+fn ways(study: &str, text: &str) -> Vec<String> {
+    let comments: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim).collect();
+    // A line that ends with a backslash goes on in the next.
+    let lines = comments.join("\n").replace("\\\n", "");
+    let commands = lines.lines().filter(|line| line.starts_with("surefoot run ")).map(str::to_string);
+    let prose = comments.join(" ");
+    let spans = prose.split('`').skip(1).step_by(2);
+    let spans = spans.filter_map(|span| match span {
+        span if span.starts_with("surefoot run ") => Some(span.to_string()),
+        span if span.starts_with("--") && span.contains("--set ") => Some(format!("surefoot run {study} {span}")),
+        _ => None,
+    });
+    commands.chain(spans).collect()
+}
+
+/// Each as it stands, with data that its filesystem holds. What this machine lacks is not asked for.
+#[test]
+fn what_studies_say_of_themselves_can_be_planned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(root().join("studies"), folder.path().join("studies")).expect("a link");
+    std::fs::write(folder.path().join("source.tar.xz"), "").expect("an archive");
+    let mut checked = 0;
+    for (study, text) in studies() {
+        for way in std::iter::once(format!("surefoot run {study}")).chain(ways(&study, &text)) {
+            let plan =
+                way.replacen("surefoot run ", "plan ", 1).replace(" --skip-missing", "").replace("/path/to/", "");
+            // Their quotes are a shell's.
+            let line = format!("{} {plan}", env!("CARGO_BIN_EXE_surefoot"));
+            let said = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("sh starts");
+            let (plan, errors) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+            assert!(said.status.success(), "{study}: `{way}`: {errors}");
+            assert!(!plan.contains("does not hold"), "{study}: `{way}`: {plan}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 45, "{checked} commands");
+}
+
 #[test]
 fn targets_and_benchmarks_exist() {
     let makefile = read(&root().join("Makefile"));
