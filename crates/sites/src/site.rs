@@ -73,6 +73,12 @@ impl Site {
         wrong_server.into_iter().chain(too_long).collect()
     }
 
+    /// What its pages need and this machine lacks.
+    pub fn missing(&self) -> Vec<String> {
+        let of_page = if self.kind == Kind::SqlitePage { sqlite_page::missing() } else { None };
+        of_page.into_iter().collect()
+    }
+
     /// What a trial with runs of this length will need.
     pub fn estimate(&self, run_seconds: f64) -> Estimate {
         match self.kind {

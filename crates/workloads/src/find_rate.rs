@@ -149,6 +149,10 @@ impl WorkloadSettings for Parameters {
         wrong.into_iter().chain(self.site.problems(&self.sending)).collect()
     }
 
+    fn missing(&self) -> Vec<String> {
+        self.site.missing()
+    }
+
     fn services(&self) -> Vec<&'static str> {
         self.sending.services()
     }

@@ -88,6 +88,10 @@ impl WorkloadSettings for Parameters {
         self.site.problems(&self.sending).into_iter().chain(self.sending.problems(Pace::Closed)).collect()
     }
 
+    fn missing(&self) -> Vec<String> {
+        self.site.missing()
+    }
+
     fn services(&self) -> Vec<&'static str> {
         self.sending.services()
     }

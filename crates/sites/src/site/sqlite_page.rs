@@ -61,6 +61,20 @@ pub struct SqlitePage {
     busy_timeout_seconds: f64,
 }
 
+/// Where Debian's PHP has its extensions, in a folder for each version of their interface.
+const EXTENSIONS: &str = "/usr/lib/php";
+
+/// What the page needs of PHP, if it is not here.
+pub fn missing() -> Option<String> {
+    missing_in(Path::new(EXTENSIONS))
+}
+
+fn missing_in(extensions: &Path) -> Option<String> {
+    let folders = extensions.read_dir().into_iter().flatten().flatten();
+    let has_sqlite = folders.map(|folder| folder.path().join("sqlite3.so")).any(|extension| extension.is_file());
+    (!has_sqlite).then(|| "PHP's extension SQLite3 is not installed; install the package php-sqlite3".to_string())
+}
+
 impl SqlitePage {
     pub fn words(&self) -> String {
         format!("SQLite page 1, {self:?}")
@@ -129,6 +143,19 @@ pub fn page() -> (String, Task) {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn the_extension_is_missing_until_a_version_of_php_has_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = || missing_in(folder.path());
+        assert!(missing().is_some_and(|missing| missing.ends_with("install the package php-sqlite3")));
+        let version = folder.path().join("20220829");
+        std::fs::create_dir(&version).expect("a folder");
+        assert!(missing().is_some());
+        std::fs::write(version.join("sqlite3.so"), "").expect("written");
+        assert_eq!(missing(), None);
+        assert!(missing_in(&folder.path().join("none")).is_some());
+    }
 
     /// As a lock that another page takes between an INSERT and an UPDATE.
     const REFUSES: &str = "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, body TEXT);

@@ -29,6 +29,37 @@ fn the_package_says_what_each_study_needs() {
     }
 }
 
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty())
+}
+
+/// What a study's comment asks for is in the study's line, too.
+#[test]
+fn the_package_says_what_the_comments_of_studies_ask_for() {
+    let control = read(&root().join("packaging/surefoot.control"));
+    let lines = control.split("\n  * ").skip(1).flat_map(|line| line.split(';'));
+    let lines: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(':')).collect();
+    let mut checked = 0;
+    for entry in root().join("studies").read_dir().expect("the studies").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            continue;
+        }
+        let (name, text) = (entry.file_stem().expect("a name").to_string_lossy().into_owned(), read(&entry));
+        let comment: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix('#')).collect();
+        let comment = comment.join(" ");
+        let Some((_, asked)) = comment.split_once("Needs the package") else { continue };
+        let asked = asked.strip_prefix('s').unwrap_or(asked).split(['.', ';']).next().unwrap_or_default();
+        let asked = words(asked.split(", and a ").next().unwrap_or_default()).filter(|word| *word != "and");
+        let line = lines.iter().find(|(studies, _)| words(studies).any(|study| study == name));
+        let (_, named) = line.unwrap_or_else(|| panic!("surefoot.control does not name the study {name}"));
+        for package in asked {
+            assert!(words(named).any(|word| word == package), "surefoot.control: {name} asks for {package}, too");
+            checked += 1;
+        }
+    }
+    assert!(checked > 30, "{checked} packages");
+}
+
 #[test]
 fn the_log_of_changes_has_this_version() {
     let heading = format!("\n## {} - 20", env!("CARGO_PKG_VERSION"));
