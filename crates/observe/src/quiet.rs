@@ -98,7 +98,8 @@ fn root(is_root: bool) -> Check {
     } else {
         (CheckStatus::Missing, "no: filesystems can't be made or mounted")
     };
-    check("root", status, found, "run surefoot as root; without, `storage.device = \"dir\"` is what works")
+    let remedy = "run surefoot as root; without, trials run in a guest kernel (package user-mode-linux), or in a folder (`storage.device = \"dir\"`)";
+    check("root", status, found, remedy)
 }
 
 fn loop_devices(there: bool) -> Check {
@@ -263,6 +264,12 @@ mod tests {
             assert_eq!(check.status == CheckStatus::Ok, check.remedy.is_none(), "{check:?}");
             assert!(!check.found.is_empty() && check.remedy.as_deref() != Some(""), "{check:?}");
         }
+    }
+
+    #[test]
+    fn an_ordinary_user_is_told_of_every_way() {
+        let remedy = root(false).remedy.expect("root is missing");
+        assert!(["as root", "user-mode-linux", "in a folder"].iter().all(|way| remedy.contains(way)), "{remedy}");
     }
 
     #[test]

@@ -136,15 +136,25 @@ pub fn results_of(name: &str) -> PathBuf {
     format!("{name}.surefoot").into()
 }
 
+/// What to do where this machine can run nothing of a study.
+pub fn way_out(plan: &Plan) -> &'static str {
+    if nix::unistd::geteuid().is_root() || !needs_root(plan) {
+        "install what is missing, then run the same command"
+    } else {
+        "run it as root, or install what is missing"
+    }
+}
+
 /// Leaves out scenarios that this machine can't run, each with what it lacks.
 pub fn leave_out(loaded: &mut Loaded, missing: &[(String, String)]) -> Result<(), Failure> {
     if missing.is_empty() {
         return Ok(());
     }
+    let way_out = way_out(&loaded.plan);
     loaded.plan.leave_out(&missing.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>());
     if loaded.plan.scenarios.is_empty() {
         let error = anyhow!("no scenario is left\n  {}", lab::requirements::by_cause(missing).join("\n  "));
-        return Err(Failure::new(Status::Missing, error));
+        return Err(Failure::new(Status::Missing, error).hint(way_out));
     }
     require_screen(&loaded.plan)
 }

@@ -161,6 +161,26 @@ fn what_is_missing_is_named_with_its_package_before_the_first_trial() {
     crate::harness::said(&output.expect("starts")).status(5).says("xfsprogs");
 }
 
+/// Of a study of which nothing can run here, `--skip-missing` leaves nothing.
+#[test]
+fn who_can_run_nothing_is_told_what_would_help() {
+    let (world, binary) = crate::guest::of_ordinary_user();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let words = ["run", "small.toml"];
+    let as_root = world.command(&words).env("PATH", "/nowhere").output().expect("starts");
+    let told = crate::harness::said(&as_root).status(5).says("can't run any scenario");
+    let told = told.says("hint: install what is missing, then run the same command");
+    assert!(!told.stderr.contains("--skip-missing"), "{}", told.stderr);
+    let skipping = [&words[..], &["--skip-missing"]].concat();
+    let as_root = world.command(&skipping).env("PATH", "/nowhere").output().expect("starts");
+    crate::harness::said(&as_root).status(5).says("no scenario is left").says("hint: install what is missing");
+    // Where neither the filesystem's programs nor a guest's kernel are found.
+    let mut user = std::process::Command::new("/usr/bin/setpriv");
+    user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(binary).args(words);
+    let as_user = user.env("PATH", "/nowhere").current_dir(world.path()).output().expect("util-linux has setpriv");
+    crate::harness::said(&as_user).status(5).says("hint: run it as root, or install what is missing");
+}
+
 #[test]
 fn foreign_and_damaged_results_files_are_told_apart() {
     let world = World::new();
