@@ -400,21 +400,22 @@ pub struct InitArgs {
     pub from: Option<String>,
 }
 
+/// The one study of `self-test`, whose scenarios leave nothing to choose.
+fn of_self_test(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "study" => option.required(false).default_value("self-test").value_parser(["self-test"]).hide(true),
+        "only" | "tune" | "exhaustive" | "member" | "pairing" => option.hide(true),
+        _ => option,
+    }
+}
+
 /// `self-test`.
-#[derive(Args)]
+#[derive(Args, Clone)]
+#[command(mut_args(of_self_test))]
 pub struct SelfTestArgs {
-    /// Rounds: a number, or MIN..MAX
-    #[arg(long, value_name = "N")]
-    pub rounds: Option<String>,
-    /// Folder for image files and caches
-    #[arg(long, value_name = "DIR")]
-    pub work: Option<PathBuf>,
-    /// Results file
-    #[arg(long, value_name = "FILE")]
-    pub results: Option<PathBuf>,
-    /// Say nothing while it runs
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// How
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// `clean`.

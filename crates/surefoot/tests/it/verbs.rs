@@ -259,6 +259,22 @@ fn a_verb_offers_no_option_that_it_refuses() {
     }
 }
 
+/// Hints name options of `run`.
+#[test]
+fn self_test_takes_what_hints_name() {
+    let world = World::new();
+    let help = world.surefoot(&["self-test", "--help"]).status(0).stdout;
+    let offered = |option: &&str| help.contains(&format!("--{option} "));
+    let named = ["set", "rounds", "time", "work", "results", "html"];
+    assert!(named.iter().all(offered), "{help}");
+    for option in ["--accept-changes", "--skip-missing", "--retry-failed"] {
+        assert!(help.contains(option), "no {option} in {help}");
+    }
+    assert!(!["only", "member", "pairing"].iter().any(offered), "{help}");
+    world.surefoot(&["self-test", "--set", "storage.filesystem=ext5"]).status(2).says("ext5");
+    world.surefoot(&["self-test", "quick"]).status(2).says("quick");
+}
+
 #[test]
 fn doctor_sees_root_and_filesystems() {
     let world = World::new();
