@@ -379,7 +379,11 @@ impl<'a> Checker<'a> {
         for entry in node.entries() {
             let Some(setting) = settings.iter().find(|setting| setting.name == entry.key) else {
                 let known: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-                self.problems.push(Problem::unknown_key(&entry.key, &format!("`{of}`"), &known, entry.span.clone()));
+                let problem = Problem::unknown_key(&entry.key, &format!("`{of}`"), &known, entry.span.clone());
+                let is_top = TOP.iter().any(|setting| setting.name == entry.key);
+                let above = is_top.then(|| format!("`{}` stands above all tables, at the top of the file", entry.key));
+                let hint = above.or_else(|| problem.hint.clone());
+                self.problems.push(problem.hint(hint));
                 continue;
             };
             match setting.check(&entry.node.json()) {

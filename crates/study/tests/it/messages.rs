@@ -60,6 +60,14 @@ fn empty_and_broken_files() {
 }
 
 #[test]
+fn a_setting_of_the_whole_study_in_a_table_is_told_its_place() {
+    let (_, problems) = read("name = \"x\"\n[workload.oltp]\n[design]\nmemory = \"1GiB\"\n", &[], &Small);
+    let told: Vec<_> = problems.iter().map(|problem| (&*problem.message, problem.hint.as_deref())).collect();
+    let hint = "`memory` stands above all tables, at the top of the file";
+    assert_eq!(told, [("`memory` is not a setting of `design`", Some(hint))]);
+}
+
+#[test]
 fn names_must_do_as_file_names() {
     for name in ["", "a b", "../etc", ".hidden", "-rf", "ä", "a\\n"] {
         let text = format!("name = \"{name}\"\n[workload.oltp]\n");

@@ -236,6 +236,14 @@ fn the_template_of_init_plans() {
     let world = World::new();
     world.surefoot(&["init", "mine"]).status(0).says("mine.toml");
     world.surefoot(&["plan", "mine.toml"]).status(0).says("mine");
+    let mut text = std::fs::read_to_string(world.path().join("mine.toml")).expect("it was written");
+    for setting in ["memory", "\"workload.oltp.threads\"", "mount", "mkfs", "fill", "time_budget"] {
+        let line = format!("\n# {setting} = ");
+        assert!(text.contains(&line), "no {setting} in {text}");
+        text = text.replace(&line, &line.replace("# ", ""));
+    }
+    world.write("all.toml", text);
+    world.surefoot(&["plan", "all.toml"]).status(0).says("budget:     30min a session");
     world.surefoot(&["init", "mine"]).status(2).says("cannot create `mine.toml`");
 }
 
