@@ -1,6 +1,7 @@
 //! What a filesystem stands on.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What the filesystem stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,17 @@ impl Device {
     #[must_use]
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
+    }
+}
+
+/// Settings of a study that have no effect once this setting has this value: a change of the device takes them away.
+#[must_use]
+pub fn displaced(setting: &str, value: &Value) -> &'static [&'static str] {
+    match Device::deserialize(value) {
+        Ok(Device::Block) if setting == "device" => &["size"],
+        Ok(Device::Dir) if setting == "device" => &["size", "wipe"],
+        Ok(_) if setting == "device" => &["path", "wipe"],
+        _ => &[],
     }
 }
 

@@ -41,7 +41,7 @@ mod virtual_disk;
 
 pub use check::problems;
 pub use command::commands;
-pub use device::{DEVICES, Device};
+pub use device::{DEVICES, Device, displaced};
 pub use durability::{durability, under_images as durability_under_images};
 pub use error::Error;
 pub use filesystem::{Check, Filesystem, Preset};

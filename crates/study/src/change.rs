@@ -1,7 +1,8 @@
 //! `--set path=value`: changes of a study's text, before anything of it is checked.
 //!
 //! A list gives a setting levels, one value fixes it; both replace what the file says. Rules about levels that are gone go
-//! with them; a baseline forgets the level only. The result is checked like a file.
+//! with them; a baseline forgets the level only; another device takes away what the file says of the old one alone. The result is
+//! checked like a file.
 
 use crate::Catalogue;
 use crate::document::{self, Content, Entry, Node};
@@ -79,7 +80,24 @@ fn set(root: &mut Node, path: &str, value: Node, catalogue: &dyn Catalogue, prob
     } else if matches!(value.content, Content::List(_)) && !is_one_value(&value, setting.kind) {
         set_factor(root, path, Content::List(levels(path, value, catalogue)));
     } else {
+        displace(root, &words, &value, catalogue);
         root.set(&words, value);
+    }
+}
+
+/// Takes out what the file says of settings that have no effect beside this value. What a change says of them stays, and is refused.
+fn displace(root: &mut Node, words: &[&str], value: &Node, catalogue: &dyn Catalogue) {
+    let (["storage", volume @ .., setting], Content::Scalar(value)) = (words, &value.content) else { return };
+    let displaced = catalogue.storage_displaced(setting, value);
+    let mut table = root;
+    for word in std::iter::once(&"storage").chain(volume) {
+        let Content::Table(entries) = &mut table.content else { return };
+        let Some(entry) = entries.iter_mut().find(|entry| entry.key == *word) else { return };
+        table = &mut entry.node;
+    }
+    if let Content::Table(entries) = &mut table.content {
+        // Only what stands in the file has a place.
+        entries.retain(|entry| entry.node.span.is_none() || !displaced.contains(&entry.key.as_str()));
     }
 }
 

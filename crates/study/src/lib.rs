@@ -74,6 +74,10 @@ pub trait Catalogue {
     fn storage(&self) -> &'static [Setting];
     /// Problems of a scenario's storage as a whole: (setting, what is wrong).
     fn storage_problems(&self, storage: &Map<String, Value>) -> Vec<(String, String)>;
+    /// Settings of `[storage]` that have no effect beside this one's value: who changes it needs not say so of them.
+    fn storage_displaced(&self, _setting: &str, _value: &Value) -> &'static [&'static str] {
+        &[]
+    }
     /// Names of all workloads.
     fn workloads(&self) -> Vec<&'static str>;
     /// Settings of `[workload.NAME]`.

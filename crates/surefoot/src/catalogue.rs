@@ -20,6 +20,10 @@ impl Catalogue for BuiltIn {
         storage::problems(storage)
     }
 
+    fn storage_displaced(&self, setting: &str, value: &Value) -> &'static [&'static str] {
+        storage::displaced(setting, value)
+    }
+
     fn workloads(&self) -> Vec<&'static str> {
         workloads::kinds().iter().map(|kind| kind.name).collect()
     }

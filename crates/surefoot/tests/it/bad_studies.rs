@@ -74,6 +74,29 @@ fn settings_on_the_command_line_are_checked_alike() {
     world.surefoot(&["plan", "small.toml", "--only", "zfs"]).status(2).says("no scenario matches");
 }
 
+/// A file's size and path belong to its device. A size that is asked for as well has no effect, and is refused.
+#[test]
+fn another_device_needs_no_other_file() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let block = ["--set", "storage.device=block", "--set", "storage.path=/dev/nothing-of-that-name"];
+    let size = ["--set", "storage.size=1GiB"];
+    world.surefoot(&[&["plan", "small.toml"], &block[..]].concat()).status(0).says("refused:");
+    for both in [[&block[..], &size[..]].concat(), [&size[..], &block[..]].concat()] {
+        world.surefoot(&[&["plan", "small.toml"], &both[..]].concat()).status(2).says("has no effect here");
+    }
+    let text = small_study(&["ext4"], 1)
+        .replace(
+            "device = \"loop\"",
+            "device = \"block\"\npath = \"/dev/nothing-of-that-name\"\nwipe = \"/dev/nothing-of-that-name\"",
+        )
+        .replace("size = \"320MiB\"\n", "");
+    world.write("block.toml", text);
+    let plan = world.surefoot(&["plan", "block.toml", "--set", "storage.device=loop", "--json"]).status(0).json();
+    let storage = &plan["scenarios"][0]["storage"];
+    assert_eq!((&storage["device"], storage.get("path")), (&"loop".into(), None), "{storage}");
+}
+
 #[test]
 fn no_such_study() {
     let world = World::new();
