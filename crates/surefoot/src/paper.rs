@@ -15,7 +15,7 @@ const PROGRAM: &str = "surefoot-pdf";
 pub fn pdf(document: &[u8]) -> Result<Vec<u8>, Failure> {
     let program = find().ok_or_else(|| {
         Failure::new(Status::Missing, anyhow!("the program {PROGRAM}, which writes PDFs, is neither beside surefoot nor on the PATH"))
-            .hint("in surefoot's sources `cargo build --release -p surefoot-pdf` makes it in target/release; or write --html and print that from a browser")
+            .hint("install the package surefoot-pdf, which `make package` makes beside surefoot's; in surefoot's sources `cargo build --release -p surefoot-pdf` makes it in target/release; or write --html and print that from a browser")
     })?;
     let cannot = || format!("cannot run {}", program.display());
     let mut child = Command::new(&program)

@@ -1,6 +1,6 @@
 //! Results files from outside: every output that is asked for is written, and what is damaged is said to be.
 
-use crate::harness::{World, small_study};
+use crate::harness::{World, said, small_study};
 use nix::mount::{MsFlags, mount, umount};
 use rusqlite::Connection;
 use std::path::PathBuf;
@@ -55,6 +55,18 @@ fn every_output_that_is_asked_for_is_written() {
         std::fs::remove_file(world.path().join("both.html")).unwrap_or_else(|_| panic!("no page of {verb}"));
         world.surefoot(&[verb, "s.surefoot", "s.surefoot", "--html", "-", "--json"]).status(2).says("both write to");
     }
+}
+
+#[test]
+fn who_lacks_the_program_for_pdfs_is_told_of_its_package() {
+    let world = measured();
+    // Beside this copy there is none.
+    let alone = world.path().join("surefoot");
+    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &alone).expect("a copy");
+    let mut command = std::process::Command::new(alone);
+    command.args(["report", "s.surefoot", "--pdf", "s.pdf"]).env("PATH", "/nowhere").current_dir(world.path());
+    said(&command.output().expect("it starts")).status(5).says("hint: install the package surefoot-pdf, which");
+    assert!(!world.path().join("s.pdf").exists());
 }
 
 /// What is no results file, or is one where something else is wanted.
