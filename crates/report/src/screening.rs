@@ -19,7 +19,7 @@ pub fn under_way(view: &View) -> Option<String> {
         0 => format!("The screen is in round {rounds} of {of}: there is no answer yet."),
         failed => format!(
             "The screen is in round {rounds} of {of}, and {failed} of its trials failed: there is no answer. A scenario \
-             without any value keeps it from telling factors apart; `surefoot resume --retry-failed` measures it again."
+             without any value keeps it from telling factors apart; the command that began it measures it again with `--retry-failed`."
         ),
     })
 }

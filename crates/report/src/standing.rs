@@ -34,8 +34,8 @@ impl Standing {
         let last = contents.sessions.last();
         let state = match (is_running, last.and_then(|session| session.reason.as_deref())) {
             (true, _) => "running",
-            (false, None) => "cut off; `surefoot resume` goes on",
-            (false, Some("interrupted")) => "interrupted; `surefoot resume` goes on",
+            (false, None) => "cut off; the command that began it goes on",
+            (false, Some("interrupted")) => "interrupted; the command that began it goes on",
             (false, Some(_)) => "done",
         };
         Standing {

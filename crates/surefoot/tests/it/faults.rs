@@ -97,7 +97,7 @@ fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
     let said = said.status(130).says("goes on where it stopped");
     assert!(!said.stderr.contains("FAILED"), "{}", said.stderr);
     world.assert_nothing_left();
-    world.surefoot(&["status", "small.surefoot"]).status(0).says("interrupted");
+    world.surefoot(&["status", "small.surefoot"]).status(0).says("interrupted; the command that began it goes on");
     world
         .surefoot(&["resume", "small.toml", "--set", "workload.oltp.time=1s", "--quiet"])
         .status(2)

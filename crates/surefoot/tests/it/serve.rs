@@ -215,7 +215,7 @@ fn several_files_stand_in_one_view() {
         "200",
         &["href=\"/mail\"", "href=\"/web--b-\"", "Which filesystem suits web?", "Pick xfs", "12 trials finished"],
     );
-    check(&index, "200", &["cut off; `surefoot resume` goes on", " 0ms of trials", "href=\"/all\""]);
+    check(&index, "200", &["cut off; the command that began it goes on", " 0ms of trials", "href=\"/all\""]);
     check(
         &server.get("/all"),
         "200",
