@@ -1,6 +1,7 @@
 //! What `make package` packs is there, and its description names every study; the packing itself is `make package-check`.
 
 use crate::{read, root};
+use std::process::Command;
 
 #[test]
 fn packages_name_what_is_there() {
@@ -58,6 +59,27 @@ fn the_package_says_what_the_comments_of_studies_ask_for() {
         }
     }
     assert!(checked > 30, "{checked} packages");
+}
+
+/// Packages for another architecture, and surefoot-pdf, lie in the same folder.
+#[test]
+fn readme_installs_the_package_of_this_machine() {
+    let (rules, readme) = (read(&root().join("packaging/package.mk")), read(&root().join("README.md")));
+    let place = rules.lines().find_map(|line| line.strip_prefix("OUT = ")).expect("where packages lie");
+    let command = readme.split('`').find(|code| code.starts_with("apt install ./")).expect("how to install");
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = |line: &str| {
+        let output = Command::new("sh").args(["-c", line]).current_dir(folder.path()).output().expect("sh starts");
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    };
+    let own = shell("dpkg --print-architecture");
+    std::fs::create_dir_all(folder.path().join(place)).expect("a folder");
+    for (name, architecture) in [("surefoot", &*own), ("surefoot", "other"), ("surefoot-pdf", &*own)] {
+        let package = format!("{name}_1.0.0_{architecture}.deb");
+        std::fs::write(folder.path().join(place).join(package), "").expect("a file");
+    }
+    let installed = shell(&command.replacen("apt install", "echo", 1));
+    assert_eq!(installed, format!("./{place}/surefoot_1.0.0_{own}.deb"));
 }
 
 #[test]
