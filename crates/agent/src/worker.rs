@@ -8,6 +8,7 @@ use load::workload::{At, Context, Elsewhere, Error, Kind, Server, Workload, Work
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::time::TimeValLike as _;
+use observe::cpu;
 use observe::record::causes;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -120,8 +121,10 @@ fn carry_out(
         Order::Run(setting) => {
             let mut of_study = opened(workload)?;
             let before = cpu_seconds();
-            let outcome = with_context(server, &setting, output, |context| of_study.run(context))?;
+            let mut outcome = with_context(server, &setting, output, |context| of_study.run(context))?;
             *workload = Some(of_study);
+            // The load is held against the CPUs of this machine, not of the server's.
+            outcome.metrics.extend(cpu::usable().map(|cpus| cpu::DRIVER_CPUS.at(cpus as f64)));
             Ok(Answer::Ran(Box::new(outcome), cpu_seconds() - before))
         }
         Order::Verify(setting) => {

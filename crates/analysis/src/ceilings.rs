@@ -32,8 +32,10 @@ const NETWORK_MIN: f64 = 0.5;
 const RATE_REACHED: f64 = 0.95;
 /// From this share on, of what was due and never begun, the 99th percentile of latency says nothing: those would be its slowest.
 const MISSED_MAX: f64 = 0.01;
-/// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
+/// In older files, which do not tell each side's CPUs: a server on a machine of so many left one of them to the load.
 const CPUS_TO_SHARE_OUT: f64 = 4.0;
+/// Of CPUs that were stolen all of the time nothing could be said.
+const STOLEN_MAX: f64 = 0.99;
 /// Engines that work in the load's own threads, which so are what is measured.
 const EMBEDDED: [&str; 2] = ["sqlite", "lmdb"];
 /// What workloads call their connections, workers or I/Os under way.
@@ -170,8 +172,14 @@ pub fn ceilings(contents: &Contents, counting: &Counting) -> BTreeMap<String, Ce
 struct Use {
     /// Of the machine, or of the guest that a trial had.
     cpus: f64,
-    /// Share of all CPUs that did something.
+    /// Share of all CPUs that did something, or were kept from it by the host.
     cpu_busy: f64,
+    /// Share of all CPUs' time that the host gave to others.
+    stolen: f64,
+    /// CPUs that the load may use, or the embedded engine with it; none: all.
+    driver_cpus: Option<f64>,
+    /// CPUs that its server may use.
+    server_cpus: Option<f64>,
     /// Cores that the trial's process had: the generator, or an embedded engine with it.
     driver_cores: f64,
     /// Cores of its server or workers.
@@ -217,15 +225,25 @@ impl Use {
         let cpus = if scenario.settings["bench"] == "guest" { Some(1.0) } else { cpus };
         let client = (mean("client_cpu_cores"), mean("client_round_trip_microseconds_median"));
         let under_way = connections * number("pipeline").unwrap_or(1.0);
+        let (driver_threads, others_cores) = (driver_threads(workload), mean("others_cpu_cores"));
+        let is_served_here =
+            driver_threads.is_some() && others_cores.is_some() && scenario.settings["client"].is_null();
+        let shared_out = cpus.filter(|cpus| *cpus >= CPUS_TO_SHARE_OUT && is_served_here);
         Some(Use {
             client_cores: client.0,
             round_trips: client.1.and_then(|microseconds| Some((asked(&mean)?, under_way / microseconds * 1e6))),
             cpus: cpus?,
             cpu_busy: 1.0 - mean("cpu_idle_share")? - mean("cpu_iowait_share")?,
+            stolen: mean("cpu_steal_share").unwrap_or(0.0).min(STOLEN_MAX),
+            driver_cpus: mean("driver_cpus").or(shared_out.map(|_| 1.0)),
+            server_cpus: mean("server_cpus").or(shared_out.map(|cpus| cpus - 1.0)),
             driver_cores: mean("driver_cpu_cores")?,
-            others_cores: mean("others_cpu_cores"),
-            device_busy: mean("device_busy_share"),
-            flush_time: rate(&|run| metric(run, "device_flush_seconds")),
+            others_cores,
+            device_busy: larger(mean("device_busy_share"), mean("device_log_busy_share")),
+            flush_time: larger(
+                rate(&|run| metric(run, "device_flush_seconds")),
+                rate(&|run| metric(run, "device_log_flush_seconds")),
+            ),
             commits: rate(&|run| metric(run, "commits")),
             flushes: rate(&|run| of_devices(run, "flushes")),
             write_bytes: rate(&|run| of_devices(run, "write_bytes")),
@@ -238,7 +256,7 @@ impl Use {
             // A log that is replayed at its own times has its pauses, too.
             pauses: number("think_time").or(number("speed")).is_some(),
             connections,
-            driver_threads: driver_threads(workload).map(|threads| threads.min(connections)),
+            driver_threads: driver_threads.map(|threads| threads.min(connections)),
             driver_busy_at_knee: mean("generator_busy_share_at_lowest_failing_rate"),
         })
     }
@@ -248,10 +266,25 @@ impl Use {
         self.driver_cores + self.others_cores.unwrap_or(0.0)
     }
 
+    /// So many CPUs as the host left of them.
+    fn given(&self, cpus: f64) -> f64 {
+        cpus * (1.0 - self.stolen)
+    }
+
+    /// The busy share of the CPUs as the host left them.
+    fn busy(&self) -> f64 {
+        (self.cpu_busy - self.stolen) / self.given(1.0)
+    }
+
     /// The threads of a load that has a server, where the two can be told apart.
     fn generator_threads(&self) -> Option<f64> {
         self.driver_threads.filter(|_| self.others_cores.is_some())
     }
+}
+
+/// Of two devices, of which one may not tell. A log on the slower one is waited for as long as that takes.
+fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    [a, b].into_iter().flatten().reduce(f64::max)
 }
 
 /// The rate that a load reached: of sessions where each makes several calls, else of transactions, requests or operations. Older files have
@@ -325,46 +358,53 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
             share(Of::Writes) + share(Of::Reads) >= IOS_MIN
                 || used.device_busy.is_some_and(|busy| busy >= DEVICE_BUSY_MIN),
         ),
-        (By::OthersCpu, used.cpu_busy >= cpu::FULL),
+        (By::OthersCpu, used.busy() >= cpu::FULL),
         (By::Locks, is_locks(used)),
     ];
     rules.into_iter().find(|(_, fits)| *fits).map(|(by, _)| by)
 }
 
-/// Its threads are full, or it has the larger part of full CPUs.
+/// Its threads are full, or the CPUs that it has for them are, or it has the larger part of full CPUs.
 fn is_generator(used: &Use) -> bool {
     // Most of the rates that it tries are low ones, so that the mean says nothing.
     if used.driver_busy_at_knee.is_some_and(|busy| busy >= cpu::FULL) {
         return true;
     }
     if let Some(cores) = used.client_cores {
-        return used.driver_threads.is_some_and(|threads| cores >= cpu::FULL * threads);
+        let cpus = used.driver_cpus.unwrap_or(f64::INFINITY);
+        return used.driver_threads.is_some_and(|threads| cores >= cpu::FULL * threads.min(cpus));
     }
     let Some(threads) = used.generator_threads() else { return false };
+    let cpus = used.given(used.driver_cpus.unwrap_or(used.cpus));
     let part = used.driver_cores / used.own_cores();
-    used.driver_cores >= cpu::FULL * threads.min(used.cpus)
-        || (used.cpu_busy >= cpu::FULL && own_part(used) >= CPU_OWN_MIN && part >= GENERATOR_PART)
+    used.driver_cores >= cpu::FULL * threads.min(cpus)
+        || (used.busy() >= cpu::FULL && own_part(used) >= CPU_OWN_MIN && part >= GENERATOR_PART)
 }
 
 /// All CPUs are full of the trial's own work, or those are that its server has, or as many as an embedded engine has threads.
 fn is_cpu(used: &Use) -> bool {
-    let all = used.cpu_busy >= cpu::FULL && own_part(used) >= CPU_OWN_MIN;
-    let of_server = match (used.generator_threads(), used.others_cores) {
-        (Some(_), Some(cores)) if used.cpus >= CPUS_TO_SHARE_OUT => cores >= cpu::FULL * (used.cpus - 1.0),
-        (Some(_), _) => false,
-        (None, _) => used.own_cores() >= cpu::FULL * used.connections.min(used.cpus),
+    let all = used.busy() >= cpu::FULL && own_part(used) >= CPU_OWN_MIN;
+    let of_server = match (used.generator_threads(), used.others_cores, used.server_cpus) {
+        (Some(_), Some(cores), Some(cpus)) => cores >= cpu::FULL * used.given(cpus),
+        (Some(_), _, _) => false,
+        // Load and server that can't be told apart have each other's CPUs.
+        (None, _, Some(_)) => used.own_cores() >= cpu::FULL * used.connections.min(used.given(used.cpus)),
+        (None, _, None) => {
+            let cpus = used.given(used.driver_cpus.unwrap_or(used.cpus));
+            used.own_cores() >= cpu::FULL * used.connections.min(cpus)
+        }
     };
     all || of_server
 }
 
 fn own_part(used: &Use) -> f64 {
-    used.own_cores() / (used.cpu_busy * used.cpus)
+    used.own_cores() / (used.busy() * used.given(used.cpus))
 }
 
 /// Connections say that they wait for locks; or there are several, and neither CPUs nor device have enough to do.
 fn is_locks(used: &Use) -> bool {
     let said = used.locked.is_some_and(|seconds| seconds >= LOCKED_MIN * used.connections);
-    let rest = used.cpu_busy < RESTING_MAX && used.device_busy.is_some_and(|busy| busy < RESTING_MAX);
+    let rest = used.busy() < RESTING_MAX && used.device_busy.is_some_and(|busy| busy < RESTING_MAX);
     said || (used.connections > 1.0 && rest)
 }
 

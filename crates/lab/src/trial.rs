@@ -3,6 +3,7 @@
 //! Or, in place of the runs, what a power cut takes (`cut.rs`). Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
 
 mod client;
+mod cpus;
 #[cfg_attr(not(target_os = "linux"), path = "trial/cut_elsewhere.rs")]
 mod cut;
 mod run;
@@ -13,6 +14,7 @@ pub use client::Paired;
 use crate::served::{self, Listener, Reached, Served, Wanted};
 use crate::volumes::Volumes;
 use client::Client;
+use cpus::Cpus;
 use crash::plan::TrialSpec;
 use crash::virtual_disks::VirtualDisks;
 use load::workload::{Context, Kind, Workload, WorkloadSettings};
@@ -322,32 +324,6 @@ impl<W: Write> Listener for ServerListener<'_, '_, W> {
             interrupted: &STOP,
             progress: &mut |_, _| {},
         })
-    }
-}
-
-/// From so many CPUs on, the load generator gets one of its own beside a server.
-const CPUS_TO_SHARE_OUT: usize = 4;
-
-/// Which CPUs the server and its load have; empty: any.
-#[derive(Clone)]
-struct Cpus {
-    server: Vec<usize>,
-    client: Vec<usize>,
-}
-
-impl Cpus {
-    fn of(spec: &TrialSpec, with_server: bool) -> Cpus {
-        // The system's own count may be smaller: a control group's share of time.
-        let (all, count) = (affinity::cpus(), std::thread::available_parallelism().map_or(1, usize::from));
-        let unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty() && spec.client.is_none();
-        if let Some((last, others)) = all.split_last()
-            && with_server
-            && unsaid
-            && all.len().min(count) >= CPUS_TO_SHARE_OUT
-        {
-            return Cpus { server: others.to_vec(), client: vec![*last] };
-        }
-        Cpus { server: spec.server_cpus.clone(), client: spec.client_cpus.clone() }
     }
 }
 

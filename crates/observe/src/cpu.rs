@@ -1,5 +1,12 @@
 //! Where the CPUs' time went: `/proc/stat` (proc_stat(5)), and this process's own share of it.
 
+use crate::metric::{Direction, Metric};
+
+/// CPUs that the load may use, as its trial or its agent found them. An embedded engine works on the same ones.
+pub const DRIVER_CPUS: Metric = Metric::new("driver_cpus", "1", Direction::Neither);
+/// CPUs that the load's server may use.
+pub const SERVER_CPUS: Metric = Metric::new("server_cpus", "1", Direction::Neither);
+
 /// Kinds of time, in the order of [`Ticks`].
 pub const KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];
 
@@ -62,6 +69,13 @@ pub fn shares(before: &Ticks, after: &Ticks) -> Option<[f64; 6]> {
         after.iter().zip(before).map(|(after, before)| after.saturating_sub(*before) as f64).collect();
     let sum: f64 = spent.iter().sum();
     (sum > 0.0).then(|| std::array::from_fn(|kind| spent[kind] / sum))
+}
+
+/// How many CPUs the calling thread may use: those that it is pinned to, or a control group's share of time where that is less. None where
+/// the system does not say.
+#[must_use]
+pub fn usable() -> Option<usize> {
+    std::thread::available_parallelism().ok().map(usize::from)
 }
 
 /// CPU time of the trial's other processes (its server, its workers), of children they waited for too. None unless this

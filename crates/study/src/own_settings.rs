@@ -59,7 +59,8 @@ pub const CPUS: &[Setting] = &[
         name: "client",
         kind: Kind::IntegerList,
         default: None,
-        help: "CPUs of the load generator (and of an embedded engine).",
+        help: "CPUs of the load generator (and of an embedded engine). Where neither is said, from four CPUs on, a server's load has one for \
+               each of its `driver_threads`, a quarter of all at most, and the server has the others.",
     },
 ];
 

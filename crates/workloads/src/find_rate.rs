@@ -199,7 +199,7 @@ impl Workload for FindRate {
             sending::probe(&client, 1, &mut source, context)?;
         }
         let started = Instant::now();
-        let mut tries = Tries::of(&client);
+        let mut tries = Tries::of(&client, cpu::usable().unwrap_or(usize::MAX));
         let found = search(&parameters, |rate| {
             tries.number += 1;
             let tally = self.probe(&client, rate, tries.number, context)?;
@@ -240,20 +240,20 @@ struct Tries {
     notes: Vec<String>,
     /// Of the last rate that held.
     asked: Asked,
-    /// Threads of the load generator.
+    /// Threads of the load generator that can work at a time.
     threads: usize,
     /// The part of the time for which these were busy at the lowest rate that failed; 0: none did.
     generator_busy_share: f64,
 }
 
 impl Tries {
-    fn of(client: &Client) -> Tries {
+    fn of(client: &Client, cpus: usize) -> Tries {
         Tries {
             number: 0,
             latencies: BTreeMap::new(),
             notes: Vec::new(),
             asked: Asked::all_right(),
-            threads: client.threads.clamp(1, client.connections),
+            threads: client.threads.clamp(1, client.connections).min(cpus),
             generator_busy_share: 0.0,
         }
     }
@@ -284,7 +284,7 @@ impl Tries {
             let percent = self.generator_busy_share * 100.0;
             notes.push(format!(
                 "At the lowest rate that failed the load generator's threads were {percent:.0} % busy: the server may keep up with more. Give the load more \
-                 `driver_threads`, or a machine of its own."
+                 `driver_threads`, with a CPU for each (`cpus.client`), or a machine of its own."
             ));
         }
         notes
@@ -425,8 +425,8 @@ mod tests {
             threads,
             ..parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None)
         };
-        for (threads, says) in [(1, true), (2, false)] {
-            let mut tries = Tries::of(&client(threads));
+        for (threads, cpus, says) in [(1, 8, true), (2, 8, false), (2, 1, true)] {
+            let mut tries = Tries::of(&client(threads), cpus);
             assert!(tries.add(&parameters, 50.0, tally(50, |_| 0.001)).is_some());
             assert!(tries.notes().is_empty());
             for rate in [400, 300, 200, 100] {

@@ -1,6 +1,7 @@
 //! What bound made-up scenarios, rule by rule.
 
 use super::*;
+use serde_json::json;
 
 /// Two CPUs, a quarter busy with one embedded connection, and a device that rests.
 fn idle() -> Use {
@@ -90,14 +91,114 @@ fn one_thread_binds_with_the_processor_that_it_has() {
 
 #[test]
 fn a_server_binds_with_the_processors_that_it_has() {
-    let on_eight = Use { cpus: 8.0, cpu_busy: 0.8, driver_cores: 0.3, others_cores: Some(6.2), ..served() };
+    let on_eight = Use {
+        cpus: 8.0,
+        cpu_busy: 0.8,
+        driver_cores: 0.3,
+        others_cores: Some(6.2),
+        server_cpus: Some(7.0),
+        ..served()
+    };
     check(&on_eight, Some(By::Cpu));
-    check(&Use { others_cores: Some(3.0), ..on_eight }, None);
+    check(&Use { others_cores: Some(3.0), ..on_eight.clone() }, None);
+    // Of eight CPUs it has two: `[cpus]`, a cpuset.
+    let on_two = Use { cpu_busy: 0.55, others_cores: Some(1.9), server_cpus: Some(2.0), ..on_eight.clone() };
+    check(&on_two, Some(By::Cpu));
+    // With a load from elsewhere it has all.
+    check(&Use { server_cpus: Some(8.0), client_cores: Some(0.3), ..on_eight }, None);
+}
+
+#[test]
+fn a_generator_binds_with_the_processors_that_it_has() {
+    let on_eight = Use {
+        cpus: 8.0,
+        cpu_busy: 0.6,
+        driver_cores: 0.97,
+        others_cores: Some(3.0),
+        driver_cpus: Some(1.0),
+        server_cpus: Some(7.0),
+        ..served()
+    };
+    check(&on_eight, Some(By::Generator));
+    check(&Use { driver_cpus: Some(2.0), ..on_eight.clone() }, None);
+    // The agent's own CPUs, of those of another machine.
+    let elsewhere = Use { client_cores: Some(0.97), driver_cores: 0.1, ..on_eight };
+    check(&elsewhere, Some(By::Generator));
+    check(&Use { driver_cpus: None, ..elsewhere }, None);
+}
+
+#[test]
+fn an_embedded_engine_binds_with_the_processors_that_it_has() {
+    let on_eight = Use { cpus: 8.0, cpu_busy: 0.6, driver_cores: 1.9, connections: 4.0, ..idle() };
+    check(&on_eight, None);
+    check(&Use { driver_cpus: Some(2.0), ..on_eight }, Some(By::Cpu));
+}
+
+#[test]
+fn stolen_time_is_nobody_s_work() {
+    let stolen = Use { cpu_busy: 0.9, stolen: 0.6, driver_cores: 0.1, ..idle() };
+    // Of 0.4 that was given, 0.3 was busy.
+    check(&stolen, None);
+    check(&Use { stolen: 0.0, ..stolen.clone() }, Some(By::OthersCpu));
+    // All that was given is the trial's own work.
+    check(&Use { cpu_busy: 0.98, driver_cores: 0.7, connections: 2.0, ..stolen }, Some(By::Cpu));
+    assert_eq!(use_of(&[("cpu_steal_share", 0.25)], json!({})).stolen, 0.25);
+}
+
+/// What a run of a load of two threads on a server on eight CPUs used.
+fn use_of(metrics: &[(&str, f64)], settings: Value) -> Use {
+    let always = [
+        ("cpu_idle_share", 0.5),
+        ("cpu_iowait_share", 0.0),
+        ("driver_cpu_cores", 0.97),
+        ("others_cpu_cores", 2.0),
+        ("device_busy_share", 0.1),
+        ("device_flush_seconds", 1.0),
+    ];
+    let metrics = always.iter().chain(metrics).map(|(name, value)| ((*name).into(), *value)).collect();
+    let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
+    let mut all = json!({ "workload": { "engine": "postgres", "threads": 8, "driver_threads": 2 } });
+    all.as_object_mut().expect("an object").extend(settings.as_object().expect("an object").clone());
+    let scenario = Scenario {
+        label: "a".into(),
+        levels: BTreeMap::new(),
+        workload: "oltp".into(),
+        primary_metric: "transactions_per_second".into(),
+        control: false,
+        baseline: true,
+        durability: observe::durability::Durability::full(),
+        settings: all,
+    };
+    Use::of(&[&run], &scenario, Some(8.0)).expect("all is known")
+}
+
+#[test]
+fn each_side_s_processors_are_those_that_the_run_tells_and_else_the_older_rule_s() {
+    let cpus = |metrics: &[(&str, f64)], settings: Value| {
+        let used = use_of(metrics, settings);
+        (used.driver_cpus, used.server_cpus)
+    };
+    assert_eq!(cpus(&[("driver_cpus", 2.0), ("server_cpus", 6.0)], json!({})), (Some(2.0), Some(6.0)));
+    assert_eq!(cpus(&[], json!({})), (Some(1.0), Some(7.0)));
+    assert_eq!(cpus(&[], json!({ "client": "other:1" })), (None, None));
+    assert_eq!(cpus(&[], json!({ "bench": "guest" })), (None, None));
+    let sqlite = json!({ "workload": { "engine": "sqlite", "threads": 8, "driver_threads": 2 } });
+    assert_eq!(cpus(&[], sqlite), (None, None));
+}
+
+#[test]
+fn a_log_on_a_volume_of_its_own_is_waited_for_where_that_is_slower() {
+    let slow_log = [("device_log_busy_share", 0.9), ("device_log_flush_seconds", 8.0)];
+    let used = use_of(&slow_log, json!({}));
+    assert_eq!((used.device_busy, used.flush_time), (Some(0.9), Some(0.8)));
+    let fast_log = [("device_log_busy_share", 0.05), ("device_log_flush_seconds", 0.5)];
+    let used = use_of(&fast_log, json!({}));
+    assert_eq!((used.device_busy, used.flush_time), (Some(0.1), Some(0.1)));
 }
 
 #[test]
 fn an_embedded_engine_is_no_generator() {
-    let workload = |engine: &str| serde_json::json!({ "engine": engine, "threads": 1, "driver_threads": 2 });
+    let workload = |engine: &str| json!({ "engine": engine, "threads": 1, "driver_threads": 2 });
     assert_eq!(["postgres", "sqlite"].map(|engine| driver_threads(&workload(engine))), [Some(2.0), None]);
 }
 

@@ -76,6 +76,7 @@ impl RunContext<'_> {
         let mut metrics = std::mem::take(&mut outcome.metrics);
         metrics.extend(outcome.asked.metrics());
         metrics.extend(self.disks.metrics());
+        metrics.extend(self.trial.cpus.metrics.iter().cloned());
         metrics.extend(observe::sampler::derived(&telemetry, outcome.bytes_written, outcome.commits));
         metrics.extend(telemetry.metrics);
         metrics.extend(self.loaded.iter().cloned());

@@ -1,0 +1,83 @@
+//! Which CPUs a trial's server and its load have, and how many that is.
+
+use crash::plan::TrialSpec;
+use observe::affinity;
+use observe::cpu::{self, DRIVER_CPUS, SERVER_CPUS};
+use observe::metric::Measured;
+use serde_json::Value;
+
+/// From so many CPUs on, the load generator gets some of its own beside a server: a quarter at most, as a server does more for each request.
+const CPUS_TO_SHARE_OUT: usize = 4;
+
+/// Which CPUs the server and its load have; empty: any.
+#[derive(Clone)]
+pub(super) struct Cpus {
+    pub(super) server: Vec<usize>,
+    pub(super) client: Vec<usize>,
+    /// How many each has. A load from elsewhere tells its own.
+    pub(super) metrics: Vec<Measured>,
+}
+
+impl Cpus {
+    pub(super) fn of(spec: &TrialSpec, with_server: bool) -> Cpus {
+        let usable = affinity::cpus();
+        // The system's own count may be smaller: a control group's share of time.
+        let count = cpu::usable().unwrap_or(1);
+        let is_unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty() && spec.client.is_none();
+        let threads = spec.parameters.get("driver_threads").and_then(Value::as_u64).unwrap_or(1);
+        let shared = if with_server && is_unsaid { shared_out(usable, count, threads as usize) } else { None };
+        let (server, client) = shared.unwrap_or_else(|| (spec.server_cpus.clone(), spec.client_cpus.clone()));
+        let counted = |cpus: &[usize]| count.min(if cpus.is_empty() { count } else { cpus.len() }) as f64;
+        let of_driver = spec.client.is_none().then(|| DRIVER_CPUS.at(counted(&client)));
+        let of_server = with_server.then(|| SERVER_CPUS.at(counted(&server)));
+        Cpus { metrics: of_driver.into_iter().chain(of_server).collect(), server, client }
+    }
+}
+
+/// The server's and the load's, of those that may be used: the last ones are the load's, one for each of its threads as far as a quarter
+/// of all goes. None: too few, so that both have all.
+fn shared_out(usable: &[usize], count: usize, threads: usize) -> Option<(Vec<usize>, Vec<usize>)> {
+    let all = usable.len().min(count);
+    if all < CPUS_TO_SHARE_OUT {
+        return None;
+    }
+    let of_load = threads.clamp(1, all / CPUS_TO_SHARE_OUT);
+    let (server, client) = usable.split_at(usable.len() - of_load);
+    Some((server.to_vec(), client.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> TrialSpec {
+        TrialSpec::single("s", "a", "oltp", study::Bench::Host, 1, storage::StorageSettings::default())
+    }
+
+    fn values(cpus: &Cpus) -> Vec<(&str, f64)> {
+        cpus.metrics.iter().map(|measured| (&*measured.metric.name, measured.value)).collect()
+    }
+
+    #[test]
+    fn a_load_has_a_cpu_for_each_of_its_threads_and_a_quarter_of_all_at_most() {
+        let usable: Vec<usize> = (10..18).collect();
+        let shared = |count: usize, threads: usize| {
+            shared_out(&usable[..count], count, threads).map(|(server, client)| (server.len(), client))
+        };
+        assert_eq!(shared(3, 1), None);
+        assert_eq!(shared(4, 2), Some((3, vec![13])));
+        assert_eq!(shared(8, 1), Some((7, vec![17])));
+        assert_eq!(shared(8, 2), Some((6, vec![16, 17])));
+        assert_eq!(shared(8, 64), Some((6, vec![16, 17])));
+        assert_eq!(shared_out(&usable, 3, 1), None, "a control group gives less time than eight CPUs have");
+    }
+
+    #[test]
+    fn what_each_side_has_is_told_of_those_that_are_here() {
+        let mut spec = TrialSpec { server_cpus: vec![0], client_cpus: vec![0], ..spec() };
+        assert_eq!(values(&Cpus::of(&spec, true)), [("driver_cpus", 1.0), ("server_cpus", 1.0)]);
+        assert_eq!(values(&Cpus::of(&spec, false)), [("driver_cpus", 1.0)]);
+        spec.client = Some("other:1".into());
+        assert_eq!(values(&Cpus::of(&spec, true)), [("server_cpus", 1.0)], "the agent tells of the load's");
+    }
+}
