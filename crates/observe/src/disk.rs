@@ -29,8 +29,12 @@ pub struct Counters {
     pub write_bytes: u64,
     /// Reads and writes that were joined to a request that waited already.
     pub merges: u64,
-    /// Milliseconds in which at least one request was under way.
+    /// Milliseconds in which at least one request was under way. Linux 5.0 to 6.9 count a whole tick of the clock for each start of one
+    /// after a rest (`update_io_ticks`, before commit 99dc422335d8): a quick device looks busy all of the time.
     pub busy_milliseconds: u64,
+    /// Milliseconds that all requests took, each by itself: it can't have been busy for longer. Unknown where flushes are not counted
+    /// that may have kept it busy: before 5.5, and for a partition.
+    pub request_milliseconds: Option<u64>,
     /// Discard requests and bytes; kernels before 4.18 count none.
     pub discards: Option<(u64, u64)>,
     /// Flush requests. Kernels before 5.5 count none, nor does any for a partition or for a device without a volatile cache,
@@ -54,6 +58,10 @@ impl Counters {
             write_bytes: bytes(6)?,
             merges: at(1)?.saturating_add(at(5)?),
             busy_milliseconds: at(9)?,
+            request_milliseconds: [3, 7, 14, 16]
+                .into_iter()
+                .map(at)
+                .try_fold(0, |sum: u64, of_kind| Some(sum.saturating_add(of_kind?))),
             discards: at(11).zip(bytes(13)),
             flushes: at(15),
             flush_milliseconds: at(16),
@@ -71,10 +79,10 @@ impl Counters {
         let own = Counters::parse(&std::fs::read_to_string(folder.join("stat")).ok()?)?;
         if !folder.join("dm").is_dir() {
             let counted = counts_flushes(&folder);
-            let (flushes, flush_milliseconds) = (own.flushes, own.flush_milliseconds);
             return Some(Counters {
-                flushes: flushes.filter(|_| counted),
-                flush_milliseconds: flush_milliseconds.filter(|_| counted),
+                flushes: own.flushes.filter(|_| counted),
+                flush_milliseconds: own.flush_milliseconds.filter(|_| counted),
+                request_milliseconds: own.request_milliseconds.filter(|_| !folder.join("partition").exists()),
                 ..own
             });
         }
@@ -108,6 +116,11 @@ impl Counters {
                 self.busy_milliseconds
             } else {
                 sum(&|disk| disk.busy_milliseconds) / below.len() as u64
+            },
+            request_milliseconds: if one {
+                self.request_milliseconds
+            } else {
+                known(&|disk| disk.request_milliseconds).map(|sum| sum / below.len() as u64)
             },
             discards: discards(&|both| both.0).zip(discards(&|both| both.1)),
             flushes: known(&|disk| disk.flushes),
@@ -277,6 +290,7 @@ mod tests {
         assert_eq!((counters.reads, counters.read_bytes), (69_741, 7_675_834 * 512));
         assert_eq!((counters.writes, counters.write_bytes), (1_026_370, 22_565_916 * 512));
         assert_eq!(counters.busy_milliseconds, 46_532);
+        assert_eq!(counters.request_milliseconds, Some(26_930 + 69_646 + 6079 + 9636));
         assert_eq!(counters.discards, Some((131_872, 18_419_512 * 512)));
         assert_eq!((counters.flushes, counters.flush_milliseconds), (Some(303_639), Some(9636)));
     }
@@ -284,7 +298,7 @@ mod tests {
     #[test]
     fn an_old_kernel_counts_no_discards_and_flushes() {
         let counters = Counters::parse("1 0 8 0 2 0 16 0 0 5 5").expect("eleven fields are enough");
-        assert_eq!((counters.discards, counters.flushes), (None, None));
+        assert_eq!((counters.discards, counters.flushes, counters.request_milliseconds), (None, None, None));
         assert_eq!(Counters::parse("1 2 3"), None);
         assert_eq!(Counters::parse("1 0 8 0 2 0 16 0 0 x 5"), None);
     }
@@ -321,6 +335,7 @@ mod tests {
         assert_eq!((counters.reads, counters.writes, counters.write_bytes), (3, 30, 32 * 512));
         assert_eq!((counters.flushes, counters.flush_milliseconds), (Some(6), Some(15)));
         assert_eq!((counters.busy_milliseconds, counters.discards), (150, Some((0, 0))));
+        assert_eq!(counters.request_milliseconds, Some(7), "as busy, a disk's mean");
     }
 
     #[test]
@@ -341,6 +356,17 @@ mod tests {
         );
         assert_eq!((stripe.writes, stripe.flushes, stripe.flush_milliseconds), (30, Some(6), None));
         assert_eq!(stripe.busy_milliseconds, 800);
+        assert_eq!(disk.request_milliseconds, Some(0), "its own, and not the 7 of the disk below");
+    }
+
+    #[test]
+    fn what_requests_took_is_not_known_of_a_partition() {
+        let devices: [(&str, [u64; 5], &[&str]); 1] = [("sda1", [1, 10, 100, 0, 0], &[])];
+        let class = class_of(&devices);
+        let read = || Counters::read_in(class.path(), "sda1").expect("there").request_milliseconds;
+        assert_eq!(read(), Some(0));
+        std::fs::write(class.path().join("sda1/partition"), "1").expect("written");
+        assert_eq!(read(), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::cpu::{KINDS, shares};
 use crate::disk;
 use crate::metric::{Direction, Measured, Metric};
 use crate::pressure::RESOURCES;
-use snapshot::{List, SPACE_USED, Snapshot, Targets, difference, growth};
+use snapshot::{List, SPACE_USED, Snapshot, Targets, busy_seconds, difference, growth};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -221,8 +221,7 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
         list.extend(
             growth(&before, &after).into_iter().map(|(name, _, grown)| (format!("{prefix}_{name}"), grown / interval)),
         );
-        let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
-        list.push((format!("{prefix}_busy_share"), busy / interval));
+        list.push((format!("{prefix}_busy_share"), busy_seconds(&before, &after) / interval));
     }
     if let Some(memory) = after.memory {
         list.push(("memory_available_bytes".into(), memory.available as f64));
@@ -290,6 +289,34 @@ mod tests {
         ] {
             assert_eq!(value(&metrics, absent), None, "{absent} was not there, so it is not 0");
         }
+    }
+
+    #[test]
+    fn a_device_is_busy_no_longer_than_its_requests_took() {
+        let share = |counted: [u64; 2], requests: [Option<u64>; 2]| {
+            let start = Instant::now();
+            let at = |milliseconds: u64, number: usize| {
+                let device = Counters {
+                    busy_milliseconds: counted[number],
+                    request_milliseconds: requests[number],
+                    ..Counters::default()
+                };
+                Snapshot { device: Some(device), ..at(start, milliseconds, 0) }
+            };
+            let (before, after) = (at(0, 0), at(2000, 1));
+            let mut samples = Samples::new(before.clone());
+            samples.add(after.clone());
+            let of_run = value(&difference(&before, &after), "device_busy_share").expect("a device");
+            assert_eq!(samples.series["device_busy_share"], [of_run; 2]);
+            of_run
+        };
+        // A kernel that counts a tick of 4 ms for each of 500 flushes of 50 µs.
+        assert_eq!(share([100, 2100], [Some(7), Some(32)]), 0.0125);
+        // Requests that are under way at once.
+        assert_eq!(share([100, 1100], [Some(0), Some(16_000)]), 0.5);
+        assert_eq!(share([100, 1100], [None, None]), 0.5);
+        // One of their counters began anew at 32 bits.
+        assert_eq!(share([0, 2000], [Some((1 << 32) - 10), Some(490)]), 0.25);
     }
 
     #[test]

@@ -136,9 +136,15 @@ impl List {
         for (name, unit, grown) in growth(&before, &after) {
             self.add(format!("{prefix}_{name}"), unit, grown);
         }
-        let busy = milliseconds_grown(before.busy_milliseconds, after.busy_milliseconds) * 1e-3;
-        self.add(format!("{prefix}_busy_share"), "1", busy / seconds);
+        self.add(format!("{prefix}_busy_share"), "1", busy_seconds(&before, &after) / seconds);
     }
+}
+
+/// For how long a device was busy: no longer than its requests took, where that is known.
+pub(super) fn busy_seconds(before: &Counters, after: &Counters) -> f64 {
+    let busy = milliseconds_grown(before.busy_milliseconds, after.busy_milliseconds);
+    let requests = before.request_milliseconds.zip(after.request_milliseconds);
+    requests.map_or(busy, |(before, after)| milliseconds_grown(before, after).min(busy)) * 1e-3
 }
 
 /// By how much a device's counters grew.
