@@ -7,7 +7,7 @@ use services::Wanted;
 use settings::quantity::format_bytes;
 use std::collections::BTreeMap;
 use storage::Device;
-use study::Bench;
+use study::{Bench, Safety};
 
 /// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
 /// two cores, all filesystems), and as much again for caution.
@@ -26,6 +26,28 @@ const GUEST_SLOWNESS: f64 = 5.0;
 #[must_use]
 pub fn expected_seconds(plan: &Plan) -> f64 {
     templates_seconds(plan) + round_seconds(plan) * f64::from(plan.design.rounds_min)
+}
+
+/// How long `[safety]` takes at most after the rounds, roughly: power cuts and faults of each scenario that they can be measured of.
+#[must_use]
+pub fn safety_seconds(plan: &Plan) -> f64 {
+    let Some(safety) = &plan.safety else { return 0.0 };
+    let each = power_cuts_seconds(safety) + faults_seconds(safety).unwrap_or(0.0);
+    let is_measured =
+        |scenario: &&PlannedScenario| !scenario.control && crash::safety::why_not(scenario, safety).is_none();
+    each * plan.scenarios.iter().filter(is_measured).count() as f64
+}
+
+/// What power cuts of one scenario take.
+#[must_use]
+pub fn power_cuts_seconds(safety: &Safety) -> f64 {
+    safety.budget_seconds + safety.time_seconds + PROVISION_SECONDS
+}
+
+/// What faults of one scenario take; none: they are not asked for.
+#[must_use]
+pub fn faults_seconds(safety: &Safety) -> Option<f64> {
+    safety.faults.as_ref().map(|_| safety.fault_budget_seconds + PROVISION_SECONDS)
 }
 
 /// How long it takes, roughly, to load what trials only copy: once.

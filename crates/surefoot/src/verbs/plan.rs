@@ -224,10 +224,9 @@ fn print_safety(plan: &Plan) {
     let reasons: Vec<(String, String)> =
         scenarios().filter_map(|one| Some((one.label.clone(), crash::safety::why_not(one, safety)?))).collect();
     let count = scenarios().count() - reasons.len();
-    let each = safety.budget_seconds + safety.time_seconds + estimate::PROVISION_SECONDS;
+    let each = estimate::power_cuts_seconds(safety);
     println!("power cuts: of {count} scenarios, about {}", format_seconds(each * count as f64));
-    if safety.faults.is_some() {
-        let each = safety.fault_budget_seconds + estimate::PROVISION_SECONDS;
+    if let Some(each) = estimate::faults_seconds(safety) {
         let names = safety.failures().join(", ");
         println!("faults:     {names}, of {count} scenarios, about {}", format_seconds(each * count as f64));
     }

@@ -11,7 +11,7 @@ use anyhow::anyhow;
 use lab::bench::guest::Guest;
 use lab::bench::host::{Clock, Host};
 use lab::bench::{Bench as _, OfThisMachine};
-use lab::conductor::{self, Event, Stop, Summary, What};
+use lab::conductor::{self, Stop, Summary, What};
 use lab::estimate::{expected_seconds, space_needed};
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
@@ -129,9 +129,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
         place.iter().for_each(member::Place::show);
         conductor::conduct(&loaded.plan, opened, &mut bench, interrupted, &mut |event| {
-            if let (Event::RoundEnded { .. }, Some(place)) = (&event, &place) {
-                place.show();
-            }
+            place.iter().for_each(|place| place.follow(&event));
             live.show(&event);
         })?
     };

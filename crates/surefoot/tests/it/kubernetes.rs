@@ -83,6 +83,17 @@ fn a_manifest_is_what_the_api_takes() {
     assert_eq!(job["spec"]["template"]["spec"]["tolerations"][0]["operator"], "Exists");
 }
 
+/// What a failing disk does is measured after the rounds, and takes longer than all of them.
+#[test]
+fn a_pod_has_time_for_what_a_disk_may_do() {
+    let world = World::new();
+    let safety = "[safety]\nfaults = [\"write-error\"]\nfault_budget = \"10min\"\n";
+    world.write("small.toml", small_study(&["ext4", "xfs"], 1) + safety);
+    let job = assert_valid(&manifest(&world, &["small.toml", "--results", "/shared"])).remove(1);
+    let limit = job["spec"]["template"]["spec"]["activeDeadlineSeconds"].as_u64().expect("a limit");
+    assert!(limit > 1800 + 600, "one and a half times twenty minutes, and ten: {limit}");
+}
+
 /// A member finds out which of how many it is by what the manifest gives it, and the script says what it is for a shell.
 #[test]
 fn a_pod_s_script_and_variables_make_a_member() {

@@ -79,6 +79,20 @@ fn start_again(cluster: &Cluster, results: &str, member: u64) {
     assert!(at_once.status.success(), "{at_once:?}");
 }
 
+/// Needs no Slurm: the script is only printed.
+#[test]
+fn a_member_has_its_node_s_memory_unless_a_line_says_otherwise() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let asks = |more: &[&str]| -> Vec<String> {
+        let arguments = [&["fleet", "slurm", "small.toml", "--nodes", "3", "--print"], more].concat();
+        let script = world.surefoot(&arguments).status(0).stdout;
+        script.lines().filter(|line| line.starts_with("#SBATCH --mem")).map(str::to_string).collect()
+    };
+    assert_eq!(asks(&[]), ["#SBATCH --mem=0"]);
+    assert_eq!(asks(&["--sbatch", "--mem-per-cpu=2G"]), ["#SBATCH --mem-per-cpu=2G"]);
+}
+
 #[test]
 fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     let world = World::new();
@@ -89,6 +103,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     script
         .says("#SBATCH --array=1-3")
         .says("#SBATCH --exclusive")
+        .says("#SBATCH --mem=0")
         .says("#SBATCH --requeue")
         .says("--member \"$SLURM_ARRAY_TASK_ID/3\"");
 

@@ -71,6 +71,13 @@ fn script(args: &SlurmArgs, plan: &Plan, folder: &Path) -> Result<String, Failur
     line(&format!("#SBATCH --array=1-{}", args.nodes));
     line("#SBATCH --nodes=1");
     line("#SBATCH --exclusive");
+    // Of a node that is ours alone the job still has a partition's default share of the memory; 0 is all of it (sbatch(1)). Two of
+    // `--mem`, `--mem-per-cpu` and `--mem-per-gpu` exclude each other: who says one has that.
+    let is_memory =
+        |option: &String| matches!(option.split(['=', ' ']).next(), Some("--mem" | "--mem-per-cpu" | "--mem-per-gpu"));
+    if !args.options.iter().any(is_memory) {
+        line("#SBATCH --mem=0");
+    }
     line("#SBATCH --requeue");
     line("#SBATCH --open-mode=append");
     line(&format!("#SBATCH --time={minutes}"));

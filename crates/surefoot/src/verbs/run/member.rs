@@ -1,14 +1,15 @@
 //! `run --member`: one machine's part of a fleet's study.
 //!
-//! It measures into a file in its own work folder, and puts a copy where all members' results are at each round's end: the folder may lie on
-//! a network's filesystem, and nobody who reads there waits for a writer. Each start of a member has a copy of its own.
+//! It measures into a file in its own work folder, and puts a copy where all members' results are at each round's end, and after each
+//! scenario of `[safety]`: the folder may lie on a network's filesystem, and nobody who reads there waits for a writer. Each start of a
+//! member has a copy of its own.
 
 use super::Measured;
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
 use crate::source::Loaded;
 use anyhow::{Context as _, anyhow};
-use lab::conductor::{Stop, Summary};
+use lab::conductor::{Event, Stop, Summary};
 use lab::member::{self, Part};
 use ledger::model::{Member, Trial, TrialState};
 use sandbox::work::Work;
@@ -142,6 +143,13 @@ impl Place {
         std::fs::write(&path, copy.as_os_str().as_encoded_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Place { copy, member, ledger })
+    }
+
+    /// Shows how far it is at each round's end, and when `[safety]` comes to a scenario: what it found of the one before is written down by then.
+    pub(super) fn follow(&self, event: &Event) {
+        if matches!(event, Event::RoundEnded { .. } | Event::SafetyStarted { .. }) {
+            self.show();
+        }
     }
 
     /// Shows how far it is. A folder that can't be reached now may be there at the next round's end.
