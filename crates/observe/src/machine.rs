@@ -5,7 +5,7 @@
 
 use crate::command_line;
 use crate::disk;
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -48,7 +48,7 @@ const FREE_TO_CHANGE: &[&str] =
     &["memory_bytes", "client_round_trip_microseconds_median", "client_round_trip_microseconds_p99"];
 
 /// Facts that older files do not have.
-const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware", "surefoot"];
+const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware", "memory_limit_bytes", "surefoot"];
 
 /// Facts that an upgrade does not change.
 const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
@@ -94,6 +94,7 @@ pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
     if let Some(memory) = Memory::read() {
         add("memory", Some(in_gibibytes(memory.total)));
         add("memory_bytes", Some(memory.total.to_string()));
+        add("memory_limit_bytes", memory::limit().filter(|limit| *limit < memory.total).map(|limit| limit.to_string()));
         add("swap", Some(in_gibibytes(memory.swap_total)));
     }
     let host = file("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -132,16 +133,26 @@ pub fn facts_for(path: &Path) -> BTreeMap<String, String> {
     facts
 }
 
-/// Bytes of usable memory; 0 where the kernel does not say.
+/// Bytes of memory that surefoot may use, which its control group may limit; 0 where the kernel does not say.
 #[must_use]
 pub fn memory_bytes() -> u64 {
-    Memory::read().map_or(0, |memory| memory.total)
+    Memory::read().map_or(0, |memory| limited(memory.total))
 }
 
-/// Bytes that programs could still be given without swapping; 0 where the kernel does not say.
+/// Bytes that programs could still be given without swapping, and no more than the control group may have; 0 where the kernel does not say.
 #[must_use]
 pub fn available_bytes() -> u64 {
-    Memory::read().map_or(0, |memory| memory.available)
+    Memory::read().map_or(0, |memory| limited(memory.available))
+}
+
+fn limited(bytes: u64) -> u64 {
+    memory::limit().map_or(bytes, |limit| limit.min(bytes))
+}
+
+/// Bytes of memory that surefoot could use on the machine that these are the facts of.
+#[must_use]
+pub fn memory_bytes_of(facts: &BTreeMap<String, String>) -> Option<u64> {
+    ["memory_bytes", "memory_limit_bytes"].iter().filter_map(|name| facts.get(*name)?.parse().ok()).min()
 }
 
 /// The facts that must be the same when a study goes on.
@@ -309,7 +320,7 @@ mod tests {
         for name in ["cpu_model", "cpus", "kernel", "memory", "memory_bytes", "command_line", "clock_source"] {
             assert!(facts.contains_key(name), "{name} in {facts:#?}");
         }
-        assert_eq!(facts["memory_bytes"], memory_bytes().to_string());
+        assert_eq!(memory_bytes_of(&facts), Some(memory_bytes()));
         let host = file("/proc/sys/kernel/hostname").expect("a host name");
         // A short name like `vm` is part of other words by chance.
         assert!(host.len() < 6 || !facts.values().any(|value| value.contains(&host)), "{facts:#?}");
@@ -336,6 +347,17 @@ mod tests {
                 "kernel was 6.1, now 6.18",
             ]
         );
+    }
+
+    #[test]
+    fn a_limit_is_what_there_was_to_use() {
+        let free = map(&[("memory_bytes", "64000"), ("kernel", "6.1")]);
+        let limited = map(&[("memory_bytes", "64000"), ("memory_limit_bytes", "4000"), ("kernel", "6.1")]);
+        assert_eq!([&free, &limited].map(memory_bytes_of), [Some(64_000), Some(4000)]);
+        assert_eq!(memory_bytes_of(&map(&[])), None);
+        assert!(is_same(&free, &limited), "it is the machine's, whoever limits it");
+        assert_eq!(changes(&free, &limited, &[]), Vec::<String>::new(), "older files don't tell it");
+        assert_eq!(changes(&limited, &free, &[]), ["memory_limit_bytes was 4000, now there is none"]);
     }
 
     #[test]

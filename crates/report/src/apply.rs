@@ -255,7 +255,7 @@ fn unmeasured(contents: &Contents, scenario: &Scenario, trial: &Trial) -> Vec<St
         all.push(format!("a load of longer than {} at a time{data}", span(longest)));
     }
     let mut machines = contents.sessions.iter().rev().map(|session| &session.machine);
-    let memory = machines.find_map(|machine| machine.get("memory_bytes")?.parse::<u64>().ok());
+    let memory = machines.find_map(observe::machine::memory_bytes_of);
     let memory = memory.map_or_else(String::new, |bytes| format!(": this one had {} of memory", format_bytes(bytes)));
     all.push(format!("any other load than {}, and any other machine{memory}", words(&scenario.workload)));
     if contents.safety_of(scenario).is_none_or(|measured| measured.safety.is_none()) {

@@ -462,7 +462,7 @@ fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
 
 /// The largest of the data against the memory of its trial, or of the machine.
 fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
-    let machine = contents.sessions.last()?.machine.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let machine = observe::machine::memory_bytes_of(&contents.sessions.last()?.machine).map(|bytes| bytes as f64);
     let limits: BTreeMap<&str, f64> = contents
         .scenarios
         .iter()
