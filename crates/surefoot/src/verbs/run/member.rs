@@ -197,3 +197,31 @@ fn is_free(path: &Path, attempt: u32) -> Option<std::io::Result<u32>> {
         Err(error) => Some(Err(error)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::conductor::What;
+    use ledger::model::Host;
+
+    #[test]
+    fn what_a_disk_did_to_a_scenario_is_shown_before_the_next_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [ledger, copy] = ["ledger.surefoot", "copy.surefoot"].map(|name| folder.path().join(name));
+        drop(ledger::Writer::create_or_open(&ledger).expect("a ledger"));
+        let member = Member {
+            number: 1,
+            of: 2,
+            attempt: 1,
+            rounds: 1,
+            host: Host { name: "n1".into(), id: String::new() },
+            known_by: String::new(),
+            others: Vec::new(),
+        };
+        let place = Place { member, ledger, copy: copy.clone() };
+        place.follow(&Event::TurnStarted { scenario: "ext4", number: 1, of: 2 });
+        assert!(!copy.exists(), "not amid a round");
+        place.follow(&Event::SafetyStarted { what: What::PowerCuts, number: 2, total: 2, scenario: "xfs" });
+        assert!(ledger::Reader::open(&copy).is_ok(), "a whole copy");
+    }
+}
