@@ -230,13 +230,17 @@ impl Database for Postgres {
         let mut client = self.client(place)?;
         for table in tables {
             let numbered = format!(
-                "SELECT attname, quote_ident(attname) FROM pg_attribute WHERE attrelid = '{table}'::regclass \
-                 AND attnum > 0 AND NOT attisdropped AND pg_get_serial_sequence('{table}', attname) IS NOT NULL"
+                "SELECT quote_ident(attname), pg_get_serial_sequence('{table}', attname) FROM pg_attribute \
+                 WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped \
+                 AND pg_get_serial_sequence('{table}', attname) IS NOT NULL"
             );
             for row in client.query(&numbered).map_err(failed(NAME, "look at its tables"))?.rows {
-                let [Some(name), Some(quoted)] = &row[..] else { continue };
+                let [Some(column), Some(sequence)] = &row[..] else { continue };
+                // Never lower than a dump has set it: rows with higher numbers may have been deleted.
                 let next = format!(
-                    "SELECT setval(pg_get_serial_sequence('{table}', '{name}'), coalesce(max({quoted}), 1), max({quoted}) IS NOT NULL) FROM {table}"
+                    "SELECT setval('{}', filled.most) FROM (SELECT max({column})::bigint AS most FROM {table}) AS filled, {sequence} AS numbers \
+                     WHERE filled.most > numbers.last_value - (NOT numbers.is_called)::int",
+                    sequence.replace('\'', "''")
                 );
                 client.query(&next).map_err(failed(NAME, "number the next row"))?;
             }

@@ -224,3 +224,27 @@ fn dumps_are_loaded() {
     said.status(3);
     world.assert_nothing_left();
 }
+
+/// A queue that was emptied goes on with its numbers; a table that a rule filled goes on behind its last row.
+#[test]
+fn numbers_of_rows_go_on_where_a_dump_or_a_rule_left_them() {
+    let world = World::new();
+    world.write("look.sql", "SELECT count(*) FROM jobs;\n");
+    world.write(
+        "pg.sql",
+        "--\n-- PostgreSQL database dump\n--\nCREATE TABLE public.jobs (\n    id integer NOT NULL\n);\n\
+         CREATE SEQUENCE public.jobs_id_seq AS integer;\nALTER SEQUENCE public.jobs_id_seq OWNED BY public.jobs.id;\n\
+         ALTER TABLE ONLY public.jobs ALTER COLUMN id SET DEFAULT nextval('public.jobs_id_seq'::regclass);\n\
+         SELECT pg_catalog.setval('public.jobs_id_seq', 1000, true);\n\
+         --\n-- PostgreSQL database dump complete\n--\n",
+    );
+    world.write("made.sql", "CREATE TABLE made (id serial PRIMARY KEY);\n");
+    world.write("made.data", "\\table made 30\n\\column id :row\n");
+    let sql =
+        "dump = \"pg.sql\"\nschema = \"made.sql\"\ndata = \"made.data\"\nscripts = [\"look.sql\"]\ntime = \"200ms\"";
+    let checks = "\"SELECT last_value, is_called FROM jobs_id_seq\" = \"1000|t\"\n\
+                  \"SELECT last_value, is_called FROM made_id_seq\" = \"30|t\"\n";
+    world.write("s.toml", study("\"storage.mount\" = [[\"relatime\"]]", sql, checks));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    world.assert_nothing_left();
+}
