@@ -63,7 +63,8 @@ fn entry(line: &str) -> Option<Entry<'_>> {
 
 pub fn read(text: &str, sessions: &mut Sessions) {
     let mut begun: Option<Entry<'_>> = None;
-    let mut now = 0;
+    // A log that was cut may begin with lines of a second whose time stood before them.
+    let mut now = crate::lines(text).find_map(|line| entry(line)?.at).unwrap_or(0);
     let mut by_name = HashSet::new();
     for line in crate::lines(text) {
         sessions.lines += 1;

@@ -16,11 +16,17 @@ struct Head<'a> {
 
 /// Whether a line begins a statement.
 pub fn is_head(line: &str) -> bool {
-    line.starts_with("# User@Host: ") || line.strip_prefix("# Time: ").is_some_and(|time| moment(time).is_some())
+    line.starts_with("# User@Host: ") || time(line).is_some()
+}
+
+fn time(line: &str) -> Option<i64> {
+    line.strip_prefix("# Time: ").and_then(moment).map(|(at, _)| at)
 }
 
 pub fn read(text: &str, sessions: &mut Sessions) {
-    let (mut head, mut now, mut is_in_body) = (Head::default(), 0, true);
+    // A log that was cut may begin with statements of a second whose time stood before them.
+    let mut now = crate::lines(text).find_map(time).unwrap_or(0);
+    let (mut head, mut is_in_body) = (Head::default(), true);
     let mut body = String::new();
     // MySQL names a database where it is another than that of the entry before, whoever sent that (`log.cc`, `write_slow`).
     let mut last = None;
@@ -35,9 +41,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             if is_header(line) {
                 last = None;
             }
-            if let Some((at, _)) = line.strip_prefix("# Time: ").and_then(moment) {
-                now = at;
-            }
+            now = time(line).unwrap_or(now);
             take(&mut head, line);
         } else if !is_in_body && line.starts_with("# ") && !line.starts_with("# administrator command") {
             take(&mut head, line);

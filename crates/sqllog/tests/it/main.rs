@@ -346,3 +346,18 @@ fn a_session_that_switches_autocommit_off_is_whole() {
     let log = read(&text, &Options::default()).expect("a log");
     assert_eq!(words(&log, &log.sessions[0]), texts.map(|text| format!("{text} []?")));
 }
+
+/// As `tail` or a rotation leaves it: MariaDB writes a time where it is another than that of the entry before.
+#[test]
+fn a_log_that_begins_amid_a_second_is_of_that_day() {
+    let general = "\t\t     8 Query\tSELECT 1\n261124  1:02:03\t     8 Query\tSELECT 2\n";
+    let entry = "# User@Host: joe[joe] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n\
+                 # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=1;\n";
+    let slow = format!("{entry}SELECT 1;\n# Time: 261124  1:02:03\n{entry}SELECT 2;\n");
+    for text in [general, &slow] {
+        let log = read(text, &Options::default()).expect("a log");
+        let span = log.span();
+        assert_eq!((log.statements(), log.bad_lines), (2, 0));
+        assert!(span.start > 1_795_000_000_000_000 && span.end - span.start <= 1_000_000, "{span:?}");
+    }
+}
