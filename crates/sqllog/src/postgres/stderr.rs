@@ -23,6 +23,7 @@ pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result
         Some(prefix) => Prefix::new(prefix)?,
         None => Prefix::guess(text.lines().take(LINES_LOOKED_AT)),
     };
+    let is_verbose = text.contains("LOG:  00000: ");
     let mut begun: Option<Begun<'_>> = None;
     for line in crate::lines(text) {
         sessions.lines += 1;
@@ -35,7 +36,11 @@ pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result
             _ => {
                 end(begun.take(), sessions);
                 match prefix.read(line) {
-                    Some((head, severity, line)) => begun = Some(Begun { head, severity, line, text: None }),
+                    Some((head, severity, line)) => {
+                        let (code, line) = if is_verbose { with_code(severity, line) } else { (None, line) };
+                        let head = Head { code: head.code.or(code), ..head };
+                        begun = Some(Begun { head, severity, line, text: None });
+                    }
                     None => sessions.bad_line(),
                 }
             }
@@ -50,4 +55,17 @@ fn end(begun: Option<Begun<'_>>, sessions: &mut Sessions) {
     let Head { key, at_microseconds, database, code } = head;
     let text = text.as_deref().unwrap_or(line);
     take(&Message { key, at_microseconds, severity, database, code, text }, sessions);
+}
+
+/// What belongs to the message before it has no SQLSTATE of its own.
+const PARTS: [&str; 6] = ["DETAIL", "HINT", "QUERY", "CONTEXT", "LOCATION", "STATEMENT"];
+
+/// The SQLSTATE that `log_error_verbosity = verbose` puts before each message (`elog.c`), and the message.
+fn with_code<'a>(severity: &str, text: &'a str) -> (Option<&'a str>, &'a str) {
+    let is_code =
+        |code: &str| code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    match text.split_once(": ").filter(|(code, _)| !PARTS.contains(&severity) && is_code(code)) {
+        Some((code, text)) => (Some(code), text),
+        None => (None, text),
+    }
 }

@@ -361,3 +361,30 @@ fn a_log_that_begins_amid_a_second_is_of_that_day() {
         assert!(span.start > 1_795_000_000_000_000 && span.end - span.start <= 1_000_000, "{span:?}");
     }
 }
+
+/// `log_error_verbosity = verbose`: a SQLSTATE before each message, and where in the server it was raised behind it.
+#[test]
+fn a_verbose_log_says_the_same_and_has_codes() {
+    let plain = text("statements.log");
+    let (mut codes, mut verbose) = (["22012", "42601", "23505"].into_iter(), String::new());
+    let mut lines = plain.lines().peekable();
+    while let Some(line) = lines.next() {
+        let coded = match line.split_once(" ERROR:  ") {
+            Some((before, after)) => format!("{before} ERROR:  {}: {after}", codes.next().expect("three errors")),
+            None => line.replacen(" LOG:  ", " LOG:  00000: ", 1),
+        };
+        verbose += &format!("{coded}\n");
+        if let Some((before, _)) =
+            coded.split_once(" LOG:  ").filter(|_| !lines.peek().is_some_and(|next| next.starts_with('\t')))
+        {
+            verbose += &format!("{before} LOCATION:  exec_simple_query, postgres.c:1044\n");
+        }
+    }
+    let options = Options { database: Some("shop".into()), ..Options::default() };
+    let (plain, verbose) = (shop("statements.log"), read(&verbose, &options).expect("a log"));
+    let all = |log: &Log| -> Vec<Vec<String>> { log.sessions.iter().map(|session| words(log, session)).collect() };
+    assert_eq!((all(&verbose), verbose.bad_lines), (all(&plain), 0));
+    let failures = verbose.sessions[0].steps.iter().filter(|step| matches!(step.expects, Expects::Failure(_)));
+    let expected = ["22012", "42601", "23505"].map(|code| Expects::Failure(Some(code.into())));
+    assert_eq!(failures.map(|step| step.expects.clone()).collect::<Vec<_>>(), expected);
+}
