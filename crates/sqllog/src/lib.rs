@@ -1,18 +1,22 @@
 //! Logs of databases as sessions of statements: what each connection asked for, in its order, and when.
 //!
 //! PostgreSQL's three forms (`stderr`, `csvlog`, `jsonlog`: the manual's chapter "Error Reporting and Logging") and the general and the slow log
-//! of MariaDB and MySQL. `postgres.rs` and `mysql.rs` read a form each, `sessions.rs` puts together what they say, `transactions.rs` leaves out
-//! what the log cuts in half. A log is read as a whole, before it is replayed: who replays it shares the server's processors.
+//! of MariaDB and MySQL. `postgres.rs` and `mysql.rs` read a form each, `sessions.rs` puts together what they say, `message.rs` says what a text
+//! is, `transactions.rs` leaves out what the log cuts in half. A log is read as a whole, before it is replayed: who replays it shares the
+//! server's processors.
 
 #[cfg(test)]
 mod hostile;
+mod message;
 mod mysql;
 mod postgres;
+mod reason;
 mod sessions;
 mod time;
 mod transactions;
 
-pub use sessions::{Expects, LeftOut, Log, Reason, Session, Step, Way};
+pub use reason::{LeftOut, Reason};
+pub use sessions::{Expects, Log, Session, Step, Way};
 
 /// The form of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

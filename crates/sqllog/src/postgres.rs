@@ -6,7 +6,8 @@ mod params;
 mod prefix;
 pub mod stderr;
 
-use crate::sessions::{Expects, Reason, Sessions, Statement, Way};
+use crate::reason::Reason;
+use crate::sessions::{Expects, Sessions, Statement, Way};
 
 /// A message of the log.
 #[derive(Debug, Default)]
@@ -77,14 +78,20 @@ fn statement(key: u64, at_microseconds: i64, text: &str, is_over: bool, sessions
         if name.starts_with("fetch from ") {
             return sessions.leave_out(Reason::Fetch);
         }
-        let is_unnamed = name.split('/').next() == Some("<unnamed>");
-        (if is_unnamed { Way::Unnamed } else { Way::Prepared }, text)
+        match name.split('/').next().unwrap_or_default() {
+            "<unnamed>" => (Way::Unnamed, text),
+            name => {
+                sessions.named(key, name);
+                (Way::Prepared, text)
+            }
+        }
     } else if text.starts_with("fastpath function call: ") {
         return sessions.leave_out(Reason::Command);
     } else {
         return;
     };
-    sessions.statement(key, Statement { at_microseconds, text, way, expects: Expects::Answer, is_over, rows: None });
+    let statement = Statement { at_microseconds, text, way, expects: Expects::Answer, is_over, rows: None };
+    sessions.statement_or_deallocate(key, statement);
 }
 
 /// `parameters: $1 = 'a', $2 = NULL`; of PostgreSQL 16 and later with a capital.

@@ -1,8 +1,8 @@
 //! What the readers of all forms say, put together: sessions of statements, each text kept once.
 
-use crate::{Form, Options, Problem, transactions};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::reason::{LeftOut, Reason};
+use crate::{Form, Options, Problem, message, transactions};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// A log that can be replayed.
@@ -19,6 +19,8 @@ pub struct Log {
     /// Lines that are nothing of this form.
     pub bad_lines: u64,
     texts: Vec<Box<str>>,
+    /// Of each text, whether it gives up all prepared statements.
+    forgets: Vec<bool>,
     params: Vec<Option<Box<str>>>,
 }
 
@@ -33,6 +35,12 @@ impl Log {
     #[must_use]
     pub fn params(&self, step: &Step) -> &[Option<Box<str>>] {
         &self.params[step.params.start as usize..step.params.end as usize]
+    }
+
+    /// Whether a session has no prepared statement behind this step.
+    #[must_use]
+    pub fn forgets_prepared(&self, step: &Step) -> bool {
+        self.forgets[step.text as usize]
     }
 
     /// Statements that are to be replayed.
@@ -141,47 +149,6 @@ pub enum Expects {
     Unknown,
 }
 
-/// Why something is not replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// The log begins or ends amid a transaction.
-    CutTransaction,
-    /// COPY: its rows are in no log.
-    Copy,
-    /// A statement has parameters, and the log does not have them.
-    ParametersUnknown,
-    /// More rows of an answer that was asked for in pieces.
-    Fetch,
-    /// Bytes that are not UTF-8, which a text can't have: another statement would be sent.
-    NotUtf8,
-    /// A command of the protocol that is no statement.
-    Command,
-    /// After `statements`.
-    AfterLimit,
-    /// On another database than the one that was named.
-    OtherDatabase,
-}
-
-impl Reason {
-    /// What it is, of one or many.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Reason::CutTransaction => "of transactions that the log cuts in half",
-            Reason::Copy => "that are COPY, whose rows no log has",
-            Reason::ParametersUnknown => "with parameters that the log does not have",
-            Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
-            Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",
-            Reason::Command => "that are commands of the protocol",
-            Reason::AfterLimit => "after the first that are wanted",
-            Reason::OtherDatabase => "on other databases",
-        }
-    }
-}
-
-/// Statements that are not replayed, by reason.
-pub type LeftOut = BTreeMap<Reason, u64>;
-
 /// What a reader knows of a statement.
 pub struct Statement<'a> {
     /// When it began.
@@ -212,6 +179,8 @@ struct Open {
     is_cut: bool,
     /// An error whose statement has not come yet.
     failure: Option<(i64, Option<Box<str>>)>,
+    /// Names under which the protocol prepared statements.
+    names: HashSet<Box<str>>,
 }
 
 /// What readers fill.
@@ -281,7 +250,7 @@ impl Sessions {
 
     /// It sends a statement.
     pub fn statement(&mut self, key: u64, statement: Statement<'_>) {
-        let is_copy = self.form.is_postgres() && copies(statement.text);
+        let is_copy = self.form.is_postgres() && message::copies(statement.text);
         let reason = if is_copy {
             Some(Reason::Copy)
         } else if statement.text.contains(char::REPLACEMENT_CHARACTER) {
@@ -316,6 +285,24 @@ impl Sessions {
             expects: statement.expects,
             rows: statement.rows,
         });
+    }
+
+    /// A statement that the protocol prepared has this name.
+    pub fn named(&mut self, key: u64, name: &str) {
+        let names = &mut self.open.entry(key).or_default().names;
+        if !names.contains(name) {
+            names.insert(name.into());
+        }
+    }
+
+    /// It sends a statement that may be a DEALLOCATE of such a name. That is left out: in a replay these statements have other names.
+    pub fn statement_or_deallocate(&mut self, key: u64, statement: Statement<'_>) {
+        let open = self.open.entry(key).or_default();
+        if !message::deallocated(statement.text).is_some_and(|name| open.names.remove(name)) {
+            return self.statement(key, statement);
+        }
+        (open.is_left_out, open.is_over) = (true, statement.is_over);
+        self.leave_out(Reason::Command);
     }
 
     /// It said something else, which may have parameters of its own.
@@ -415,15 +402,10 @@ impl Sessions {
         if sessions.is_empty() {
             return Err(Problem::Empty(empty(self.form, &self.left_out)));
         }
+        let forgets = texts.iter().map(|text| message::forgets_all(text)).collect();
         let (left_out, params, lines) = (self.left_out, self.params, self.lines);
-        Ok(Log { form: self.form, sessions, left_out, lines, bad_lines: self.bad_lines, texts, params })
+        Ok(Log { form: self.form, sessions, left_out, lines, bad_lines: self.bad_lines, texts, forgets, params })
     }
-}
-
-/// Whether a message of PostgreSQL's has a COPY, which moves rows that the log does not have.
-fn copies(text: &str) -> bool {
-    let is_copy = |text: &Cow<str>| script::words(text).next().is_some_and(|word| word == "COPY");
-    transactions::statements(text, false).iter().any(is_copy)
 }
 
 /// What sessions did on the one database that is wanted, or is there, and of these sessions what is for all databases.
@@ -474,7 +456,7 @@ fn of_database(
 
 /// Leaves out statements that have marks of parameters, and no parameters.
 fn leave_out_unknown(sessions: &mut [Session], texts: &[Box<str>], left_out: &mut LeftOut) {
-    let marks: Vec<bool> = texts.iter().map(|text| has_marks(text)).collect();
+    let marks: Vec<bool> = texts.iter().map(|text| message::has_marks(text)).collect();
     for session in sessions {
         let before = session.steps.len();
         session.steps.retain(|step| {
@@ -487,11 +469,6 @@ fn leave_out_unknown(sessions: &mut [Session], texts: &[Box<str>], left_out: &mu
             *left_out.entry(Reason::ParametersUnknown).or_default() += count;
         }
     }
-}
-
-/// Whether a text has `$1`.
-fn has_marks(text: &str) -> bool {
-    text.match_indices('$').any(|(at, _)| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn empty(form: Form, left_out: &LeftOut) -> String {

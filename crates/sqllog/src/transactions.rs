@@ -1,8 +1,9 @@
 //! Transactions that a log cuts in half: it begins amid them, or ends.
 
-use crate::sessions::{LeftOut, Reason, Session};
-use script::{Piece, Verb};
-use std::borrow::Cow;
+use crate::message::statements;
+use crate::reason::{LeftOut, Reason};
+use crate::sessions::Session;
+use script::Verb;
 
 /// What a statement's text does to transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,20 +55,6 @@ fn makes_program(text: &str) -> bool {
     let is_program = |word: &str| ["PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE"].contains(&word);
     script::words(text).next().is_some_and(|word| word == "CREATE")
         && text.split(|c: char| !c.is_alphanumeric()).any(|word| is_program(&word.to_ascii_uppercase()))
-}
-
-/// The statements of a message; one that can't be taken apart is one.
-pub fn statements(text: &str, backslash_escapes: bool) -> Vec<Cow<'_, str>> {
-    let whole = || vec![Cow::Borrowed(text)];
-    if !text.contains(';') {
-        return whole();
-    }
-    let texts = |piece: Piece| match piece {
-        Piece::Statement { texts, .. } => texts,
-        Piece::Meta { .. } => Vec::new(),
-    };
-    script::statements(text, backslash_escapes)
-        .map_or_else(|_| whole(), |pieces| pieces.into_iter().flat_map(texts).map(Cow::Owned).collect())
 }
 
 /// Leaves them out. A session whose beginning the log has does not begin amid one; one that the log saw end did not end amid one: what it had

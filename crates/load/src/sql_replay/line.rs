@@ -150,6 +150,9 @@ impl Line {
             return Err(Error::Lost(std::io::ErrorKind::NotConnected.into()));
         };
         self.rows = 0;
+        if log.forgets_prepared(step) {
+            self.prepared.clear();
+        }
         let text = &log.texts()[step.text as usize];
         if step.way == Way::Text {
             return connection.start_text(text, &mut |_| {});

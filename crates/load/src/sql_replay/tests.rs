@@ -103,3 +103,81 @@ fn a_server_that_is_not_there_is_no_fault_of_a_thread() {
         assert_eq!((tally.asked(), tally.faults[fault as usize]), (6, 6), "{:?}", tally.first);
     }
 }
+
+/// A server that forgets its prepared statements as PostgreSQL does, and refuses those that it does not know.
+#[derive(Default)]
+struct Forgetting {
+    prepared: u32,
+    known: Vec<Statement>,
+}
+
+impl Connection for Forgetting {
+    fn prepare(&mut self, _sql: &str) -> Result<Statement, wire::Error> {
+        unreachable!("a replay prepares with the first execution")
+    }
+
+    fn start(
+        &mut self,
+        statement: Statement,
+        _params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, wire::Error> {
+        let refused = wire::Error::Refused { code: "26000".into(), message: "it does not exist".into() };
+        if self.known.contains(&statement) { Ok(Some(0)) } else { Err(refused) }
+    }
+
+    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        if sql.contains("ALL") {
+            self.known.clear();
+        }
+        Ok(Some(0))
+    }
+
+    fn start_preparing(
+        &mut self,
+        _sql: &str,
+        _params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<(Statement, Option<u64>), wire::Error> {
+        self.prepared += 1;
+        self.known.push(Statement::numbered(self.prepared));
+        Ok((Statement::numbered(self.prepared), Some(0)))
+    }
+
+    fn keep_row(&mut self, _keep: Keep) {}
+
+    fn kept(&mut self) -> Result<Option<NamedRow>, wire::Error> {
+        Ok(None)
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        Ok(Some(0))
+    }
+
+    fn query(&mut self, _sql: &str) -> Result<Answer, wire::Error> {
+        Ok(Answer::default())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// As a pool leaves a connection to its next user.
+#[test]
+fn what_the_server_forgot_is_prepared_anew() {
+    let asked =
+        ["execute a: SELECT 1", "execute a: SELECT 1", "statement: SELECT 2; DISCARD ALL", "execute a: SELECT 1"];
+    let line =
+        |(second, asked): (usize, &&str)| format!("2026-11-24 01:00:{second:02}.000 UTC [7] joe@shop LOG:  {asked}\n");
+    let text: String = asked.iter().enumerate().map(line).collect();
+    let (log, interrupted) = (sqllog::read(&text, &Options::default()).expect("it is a log"), AtomicBool::new(false));
+    let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Forgetting::default()));
+    let means = Means { connect: &connect, pace: Pace::Closed, threads: 1, interrupted: &interrupted };
+    let tally = Replay::new(&log, 1).run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part");
+    assert_eq!((tally.right, tally.asked()), (4, 4), "{:?}", tally.first);
+}

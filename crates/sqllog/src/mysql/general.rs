@@ -1,7 +1,8 @@
 //! The general log: each command when it arrives, with nothing of what came of it. Prepared statements have their values in their texts.
 
 use super::{is_header, moment, used};
-use crate::sessions::{Expects, Reason, Sessions, Statement, Way};
+use crate::reason::Reason;
+use crate::sessions::{Expects, Sessions, Statement, Way};
 use std::collections::HashSet;
 
 /// Commands of the protocol, as both servers name them.

@@ -388,3 +388,31 @@ fn a_verbose_log_says_the_same_and_has_codes() {
     let expected = ["22012", "42601", "23505"].map(|code| Expects::Failure(Some(code.into())));
     assert_eq!(failures.map(|step| step.expects.clone()).collect::<Vec<_>>(), expected);
 }
+
+/// As PDO and Rails do it: a replay has names of its own for what the protocol prepared, and SQL's own PREPARE keeps its name.
+#[test]
+fn a_deallocate_of_the_protocols_own_name_is_left_out() {
+    let log = stderr_log(&[
+        "LOG:  execute a12/portal: SELECT 1",
+        "LOG:  statement: PREPARE q AS SELECT 2",
+        "LOG:  statement: DEALLOCATE a12",
+        "LOG:  statement: DEALLOCATE q",
+        "LOG:  statement: DEALLOCATE PREPARE a12",
+        "ERROR:  prepared statement \"a12\" does not exist",
+        "STATEMENT:  DEALLOCATE PREPARE a12",
+        "LOG:  statement: DISCARD ALL",
+    ]);
+    let expected = [
+        "SELECT 1 []",
+        "PREPARE q AS SELECT 2 []",
+        "DEALLOCATE q []",
+        "DEALLOCATE PREPARE a12 [] fails",
+        "DISCARD ALL []",
+    ];
+    assert_eq!(
+        (words(&log, &log.sessions[0]), &log.left_out),
+        (expected.map(String::from).to_vec(), &[(Reason::Command, 1)].into())
+    );
+    let forgets: Vec<bool> = log.sessions[0].steps.iter().map(|step| log.forgets_prepared(step)).collect();
+    assert_eq!(forgets, [false, false, false, false, true]);
+}
