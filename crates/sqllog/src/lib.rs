@@ -9,6 +9,7 @@
 mod hostile;
 mod message;
 mod mysql;
+mod notes;
 mod postgres;
 mod reason;
 mod sessions;

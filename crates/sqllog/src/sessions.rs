@@ -1,7 +1,7 @@
 //! What the readers of all forms say, put together: sessions of statements, each text kept once.
 
 use crate::reason::{LeftOut, Reason};
-use crate::{Form, Options, Problem, message, transactions};
+use crate::{Form, Options, Problem, message, notes, transactions};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
@@ -18,6 +18,8 @@ pub struct Log {
     pub lines: u64,
     /// Lines that are nothing of this form.
     pub bad_lines: u64,
+    /// What is sent otherwise than it was, a sentence each.
+    pub notes: Vec<String>,
     texts: Vec<Box<str>>,
     /// Of each text, whether it gives up all prepared statements.
     forgets: Vec<bool>,
@@ -404,7 +406,10 @@ impl Sessions {
         }
         let forgets = texts.iter().map(|text| message::forgets_all(text)).collect();
         let (left_out, params, lines) = (self.left_out, self.params, self.lines);
-        Ok(Log { form: self.form, sessions, left_out, lines, bad_lines: self.bad_lines, texts, forgets, params })
+        let (form, bad_lines, notes) = (self.form, self.bad_lines, Vec::new());
+        let mut log = Log { form, sessions, left_out, lines, bad_lines, notes, texts, forgets, params };
+        log.notes = notes::of(&log);
+        Ok(log)
     }
 }
 

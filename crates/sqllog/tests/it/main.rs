@@ -416,3 +416,15 @@ fn a_deallocate_of_the_protocols_own_name_is_left_out() {
     let forgets: Vec<bool> = log.sessions[0].steps.iter().map(|step| log.forgets_prepared(step)).collect();
     assert_eq!(forgets, [false, false, false, false, true]);
 }
+
+#[test]
+fn parameters_that_the_server_trimmed_are_said() {
+    let detail =
+        |values: &str| stderr_log(&["LOG:  execute s: SELECT $1, $2", &format!("DETAIL:  parameters: {values}")]);
+    assert_eq!(detail("$1 = 'abc', $2 = '...d'").notes, [""; 0]);
+    let notes = detail("$1 = 'abc...', $2 = 'it''s...'").notes;
+    assert!(
+        notes.len() == 1 && notes[0].starts_with("2 of the parameters end in `...`: with log_parameter_max_length"),
+        "{notes:?}"
+    );
+}

@@ -101,6 +101,7 @@ fn notes(log: &Log, tally: &Tally) -> Vec<String> {
             log.bad_lines, log.lines
         ));
     }
+    notes.extend(log.notes.iter().cloned());
     if tally.rows_differ > 0 {
         notes.push("Some answers have another number of rows than in the log: the data, or the order of sessions, are not quite as they were.".into());
     }
@@ -108,4 +109,17 @@ fn notes(log: &Log, tally: &Tally) -> Vec<String> {
         notes.push("Some statements that the log has as errors were answered, or met other errors.".into());
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_log_says_of_itself_is_a_note_of_the_run() {
+        let text = "2026-11-26 10:00:00.000 UTC [7] LOG:  execute s: SELECT $1\n\
+                    2026-11-26 10:00:00.000 UTC [7] DETAIL:  parameters: $1 = 'abc...'\n";
+        let log = sqllog::read(text, &sqllog::Options::default()).expect("a log");
+        assert_eq!((notes(&log, &Tally::default()), log.notes.len()), (log.notes.clone(), 1));
+    }
 }

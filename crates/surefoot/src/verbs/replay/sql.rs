@@ -185,6 +185,7 @@ fn print_log(args: &ReplayArgs, log: &Log) {
     if log.bad_lines > 0 {
         println!("left out: {} lines that are nothing of this form", count(log.bad_lines));
     }
+    log.notes.iter().for_each(|note| println!("note: {note}"));
     if let Some(speed) = args.speed {
         println!("takes: about {}, by the log's own times", span(span_seconds / speed));
     }
@@ -232,7 +233,7 @@ fn as_json(log: &Log, tally: &Tally) -> Value {
     let left_out: serde_json::Map<String, Value> =
         log.left_out.iter().map(|(reason, number)| (reason.words().into(), (*number).into())).collect();
     json!({
-        "form": log.form.name(), "lines": log.lines, "statements": tally.asked(), "answers": tally.right, "left_out": left_out,
+        "form": log.form.name(), "lines": log.lines, "statements": tally.asked(), "answers": tally.right, "left_out": left_out, "notes": log.notes,
         "seconds": tally.seconds, "answers_per_second": tally.right as f64 / tally.seconds, "sessions": tally.sessions,
         "refused_as_logged": tally.refused_as_logged, "refused_otherwise": tally.refused_otherwise,
         "answered_where_the_log_has_an_error": tally.answered_now, "answers_with_known_rows": tally.rows_known,
