@@ -28,6 +28,11 @@ pub fn has_marks(text: &str) -> bool {
     text.match_indices('$').any(|(at, _)| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a stored program of MySQL's has put its variables into it (MySQL's manual, "Stored Program Binary Logging").
+pub fn is_of_program(text: &str) -> bool {
+    text.contains("NAME_CONST('")
+}
+
 /// Whether one of PostgreSQL's gives up all prepared statements (its manual, DISCARD and DEALLOCATE).
 pub fn forgets_all(text: &str) -> bool {
     let forgets = |text: &Cow<str>| {

@@ -2,12 +2,16 @@
 
 use crate::sessions::Log;
 
-/// A sentence each.
-pub fn of(log: &Log) -> Vec<String> {
-    let params = log.sessions.iter().flat_map(|session| &session.steps).flat_map(|step| log.params(step));
-    let trimmed = params.flatten().filter(|value| value.ends_with("...")).count();
+/// A sentence each; `has_programs`: the log has the statements of stored programs beside their calls.
+pub fn of(log: &Log, has_programs: bool) -> Vec<String> {
+    let steps = || log.sessions.iter().flat_map(|session| &session.steps);
+    let params = steps().flat_map(|step| log.params(step)).flatten();
+    let trimmed = params.filter(|value| value.ends_with("...")).count();
     let of_trimmed = format!(
         "{trimmed} of the parameters end in `...`: with log_parameter_max_length above 0 the server trims them, and what is sent is shorter than it was; set it to -1."
     );
-    (trimmed > 0).then_some(of_trimmed).into_iter().collect()
+    let calls = |text: &str| script::words(text).next().is_some_and(|word| word == "CALL");
+    let has_calls = has_programs && steps().any(|step| calls(&log.texts()[step.text as usize]));
+    let of_calls = "MySQL logs the statements of stored programs beside their call: they are done twice.".to_string();
+    [(trimmed > 0).then_some(of_trimmed), has_calls.then_some(of_calls)].into_iter().flatten().collect()
 }

@@ -15,6 +15,8 @@ pub enum Reason {
     Fetch,
     /// Bytes that are not UTF-8, which a text can't have: another statement would be sent.
     NotUtf8,
+    /// A stored program's, beside the call that runs it.
+    StoredProgram,
     /// A command of the protocol that is no statement.
     Command,
     /// After `statements`.
@@ -33,6 +35,7 @@ impl Reason {
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
             Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",
+            Reason::StoredProgram => "of stored programs, which their calls run",
             Reason::Command => "that are commands of the protocol",
             Reason::AfterLimit => "after the first that are wanted",
             Reason::OtherDatabase => "on other databases",

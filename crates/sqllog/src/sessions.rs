@@ -200,6 +200,8 @@ pub struct Sessions {
     ended: Vec<Session>,
     /// Lines that were read.
     pub lines: u64,
+    /// Whether the statements of stored programs stand beside their calls.
+    pub has_programs: bool,
     bad_lines: u64,
     first_bad: u64,
 }
@@ -218,6 +220,7 @@ impl Sessions {
             open: HashMap::new(),
             ended: Vec::new(),
             lines: 0,
+            has_programs: false,
             bad_lines: 0,
             first_bad: 0,
         }
@@ -257,6 +260,8 @@ impl Sessions {
             Some(Reason::Copy)
         } else if statement.text.contains(char::REPLACEMENT_CHARACTER) {
             Some(Reason::NotUtf8)
+        } else if !self.form.is_postgres() && message::is_of_program(statement.text) {
+            Some(Reason::StoredProgram)
         } else {
             (self.statements >= self.statements_max).then_some(Reason::AfterLimit)
         };
@@ -408,7 +413,7 @@ impl Sessions {
         let (left_out, params, lines) = (self.left_out, self.params, self.lines);
         let (form, bad_lines, notes) = (self.form, self.bad_lines, Vec::new());
         let mut log = Log { form, sessions, left_out, lines, bad_lines, notes, texts, forgets, params };
-        log.notes = notes::of(&log);
+        log.notes = notes::of(&log, self.has_programs);
         Ok(log)
     }
 }

@@ -3,6 +3,7 @@
 use super::{is_header, moment, used};
 use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
+use crate::time;
 use std::collections::HashSet;
 
 /// Commands of the protocol, as both servers name them.
@@ -66,6 +67,8 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     let mut begun: Option<Entry<'_>> = None;
     // A log that was cut may begin with lines of a second whose time stood before them.
     let mut now = crate::lines(text).find_map(|line| entry(line)?.at).unwrap_or(0);
+    // MariaDB leaves them out, by its default of log_disabled_statements; its times have another form.
+    sessions.has_programs = text.lines().any(|line| time::iso(line).is_some() && is_entry(line));
     let mut by_name = HashSet::new();
     for line in crate::lines(text) {
         sessions.lines += 1;

@@ -428,3 +428,22 @@ fn parameters_that_the_server_trimmed_are_said() {
         "{notes:?}"
     );
 }
+
+/// MySQL logs what a procedure does beside its call, with the procedure's variables spelled out; MariaDB does not.
+#[test]
+fn statements_of_stored_programs_are_left_out_or_said() {
+    let line = |time: &str, asked: &str| format!("{time}\t    8 Query\t{asked}\n");
+    let log = |time: &str| {
+        let asked =
+            ["/* till */ CALL pay(7)", "UPDATE t SET a = 1 WHERE id =  NAME_CONST('wanted',7)", "DELETE FROM u"];
+        let text: String = asked.iter().map(|asked| line(time, asked)).collect();
+        read(&text, &Options::default()).expect("a log")
+    };
+    let (mysql, mariadb) = (log("2026-11-24T01:02:03.123456Z"), log("261124  1:02:03"));
+    for log in [&mysql, &mariadb] {
+        assert_eq!(words(log, &log.sessions[0]), ["/* till */ CALL pay(7) []?", "DELETE FROM u []?"]);
+        assert_eq!(log.left_out, [(Reason::StoredProgram, 1)].into());
+    }
+    assert_eq!((mysql.notes.len(), mariadb.notes.len()), (1, 0));
+    assert!(mysql.notes[0].contains("they are done twice"), "{:?}", mysql.notes);
+}
