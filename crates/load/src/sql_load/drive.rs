@@ -41,6 +41,8 @@ struct Shared<'a> {
 #[derive(Default)]
 struct Counted {
     committed: u64,
+    /// Of these, the ones that wrote.
+    wrote: u64,
     conflicts: Conflicts,
     /// Tried again, or given up when `retry` is off.
     retries: u64,
@@ -139,7 +141,7 @@ pub fn drive<S: Script>(
 }
 
 /// The operation that all transactions are, whatever their kind.
-const TRANSACTION: &str = "transaction";
+pub(super) const TRANSACTION: &str = "transaction";
 
 /// Latencies of all transactions, and of each kind where there are several.
 fn by_kind(kinds: Vec<String>, latencies: Vec<Latency>) -> BTreeMap<String, Latency> {
@@ -162,6 +164,8 @@ struct Line<'a, S> {
     is_sleeping: bool,
     /// Duplicate keys that the transaction under way met.
     duplicates: u32,
+    /// Writes before the transaction under way.
+    writes_before: u64,
     /// When its last transaction ended.
     ended: Instant,
     counted: Counted,
@@ -170,7 +174,16 @@ struct Line<'a, S> {
 impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
         let (began, counted) = (Instant::now(), Counted::default());
-        Line { client, intended: None, began, is_sleeping: false, duplicates: 0, ended: began, counted }
+        Line {
+            client,
+            intended: None,
+            began,
+            is_sleeping: false,
+            duplicates: 0,
+            writes_before: 0,
+            ended: began,
+            counted,
+        }
     }
 }
 
@@ -244,6 +257,7 @@ impl<'a, S: Script> Driver<'a, S> {
         let line = &mut self.lines[index];
         line.client.script.draw();
         line.duplicates = 0;
+        line.writes_before = line.client.statements.writes;
         line.began = Instant::now();
         line.counted.late += u64::from(line.intended.is_some_and(|intended| line.began > intended + LATE));
     }
@@ -314,6 +328,7 @@ impl<'a, S: Script> Driver<'a, S> {
         self.latencies[line.client.script.kind()].record(ended - line.intended.unwrap_or(line.began));
         line.counted.busy_seconds += (ended - line.began).as_secs_f64();
         line.counted.committed += 1;
+        line.counted.wrote += u64::from(line.client.statements.writes > line.writes_before);
         line.counted.bytes += line.client.script.committed(line.began, ended);
         self.shared.control.count(1);
     }
@@ -415,7 +430,7 @@ fn outcome(
         latencies,
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
         bytes_written: counted.iter().map(|one| one.bytes).sum(),
-        commits: if writes > 0.0 { committed as u64 } else { 0 },
+        commits: counted.iter().map(|one| one.wrote).sum(),
         ..Outcome::of(asked)
     }
 }

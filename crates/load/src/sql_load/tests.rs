@@ -14,11 +14,14 @@ struct Sleeping {
     sleeps_left: u32,
     seconds: f64,
     has_slept: bool,
+    /// Each so many-th counts as a write; 0: none.
+    writes_each: u32,
+    drawn: u32,
 }
 
 impl Sleeping {
     fn new(sleeps_left: u32, seconds: f64) -> Sleeping {
-        Sleeping { sleeps_left, seconds, has_slept: false }
+        Sleeping { sleeps_left, seconds, has_slept: false, writes_each: 0, drawn: 0 }
     }
 }
 
@@ -29,6 +32,7 @@ impl Script for Sleeping {
 
     fn draw(&mut self) {
         self.has_slept = false;
+        self.drawn += 1;
     }
 
     fn steps(&self) -> usize {
@@ -56,7 +60,7 @@ impl Script for Sleeping {
     }
 
     fn class(&self, _step: usize) -> Class {
-        Class::Read
+        if self.writes_each > 0 && self.drawn.is_multiple_of(self.writes_each) { Class::Write } else { Class::Read }
     }
 
     fn params<'a>(&'a self, _step: usize, _params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
@@ -140,4 +144,13 @@ fn what_was_due_in_an_open_loop_before_its_end_is_begun_and_has_waited() {
     let shortest = outcome.latencies["transaction"].microseconds_at(0.0);
     assert!(shortest >= (STALL_SECONDS - open.time_seconds) * 1e6 * 0.99, "{shortest} µs: all waited for the first");
     assert!(outcome.seconds >= STALL_SECONDS, "the rate falls behind: {}", outcome.seconds);
+}
+
+/// A load of which few transactions write flushes for these alone.
+#[test]
+fn a_transaction_that_only_read_is_no_commit() {
+    let load = Load { threads: 1, time_seconds: 0.0, transactions: 30, ..CLOSED };
+    let outcome = run(&load, |_| Sleeping { writes_each: 3, ..Sleeping::new(0, 0.0) });
+    assert_eq!((figure(&outcome, "transactions"), outcome.commits), (30.0, 10));
+    assert_eq!(run(&load, |_| Sleeping::new(0, 0.0)).commits, 0);
 }
