@@ -114,8 +114,11 @@ fn check<C: Connection>(connect: Connect<C>, [greeting, prepared]: [&[u8]; 2], b
 /// AuthenticationOk and ReadyForQuery; ParseComplete and ReadyForQuery.
 const POSTGRES: [&[u8]; 2] = [b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", b"1\0\0\0\x04Z\0\0\0\x05I"];
 
-/// A greeting of version 10 and OK; a prepared statement without columns and parameters.
-const MYSQL: [&[u8]; 2] = [b"\x02\0\0\0\x0a\0\x07\0\0\x02\0\0\0\x02\0\0\0", b"\x0c\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0"];
+/// A greeting of version 10 and OK; a prepared statement without columns and with a parameter, its definition and EOF.
+const MYSQL: [&[u8]; 2] = [
+    b"\x02\0\0\0\x0a\0\x07\0\0\x02\0\0\0\x02\0\0\0",
+    b"\x0c\0\0\x01\0\x01\0\0\0\0\0\x01\0\0\0\0\x01\0\0\x02\0\x05\0\0\x03\xfe\0\0\x02\0",
+];
 
 #[test]
 fn postgres_answers() {
@@ -252,6 +255,17 @@ fn told<C: Connection>(connect: Connect<C>, greeting: &[u8], bytes: &[u8]) -> Er
     theirs.write_all(&[greeting, bytes].concat()).expect("it fits the socket's buffer");
     let mut client = connect(ours).expect("the greeting is right");
     client.query("SELECT 1").expect_err("it is refused")
+}
+
+/// A parameter in quotes is a text to the server: it would compare with that, and ignore the value.
+#[test]
+fn a_mysql_statement_of_other_parameters_than_are_sent_is_refused() {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    let without = b"\x0c\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0";
+    theirs.write_all(&[MYSQL[0], without].concat()).expect("it fits the socket's buffer");
+    let mut client = mysql(ours).expect("the greeting is right");
+    let refused = client.prepare("SELECT c FROM t WHERE name = '$1'").expect_err("it has none");
+    assert!(refused.to_string().contains("it counts 0 parameters in a statement that is sent with 1"), "{refused}");
 }
 
 #[test]

@@ -304,8 +304,9 @@ impl Mysql {
 
 impl Connection for Mysql {
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        let (text, marks) = question_marks(sql);
         self.command(PREPARE);
-        self.output.extend_from_slice(question_marks(sql).as_bytes());
+        self.output.extend_from_slice(text.as_bytes());
         self.end()?;
         let body = self.next_packet()?;
         if body.first() == Some(&0xff) {
@@ -316,6 +317,12 @@ impl Connection for Mysql {
         let (columns, params) = (u16::from_le_bytes([fixed[5], fixed[6]]), u16::from_le_bytes([fixed[7], fixed[8]]));
         self.skip_definitions(params)?;
         self.skip_definitions(columns)?;
+        // It would ignore the values that it takes for too many.
+        if usize::from(params) != marks {
+            return Err(Error::Protocol(format!(
+                "it counts {params} parameters in a statement that is sent with {marks}: one in quotes or a comment is none, and a `?` is one"
+            )));
+        }
         self.prepared.push((id, Vec::new()));
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
@@ -488,16 +495,19 @@ fn parameter(out: &mut Vec<u8>, param: &Param) {
     }
 }
 
-/// `$1` is `?` here; each parameter stands once and in order. Without a number behind it a `$` is the statement's own, as in a JSON path.
-fn question_marks(sql: &str) -> String {
+/// `$1` is `?` here; each parameter stands once and in order. Without a number behind it a `$` is the statement's own, as in a JSON path. Gives
+/// how many there are, too.
+fn question_marks(sql: &str) -> (String, usize) {
     let mut parts = sql.split('$');
-    let mut out = parts.next().unwrap_or_default().to_string();
+    let (mut out, mut count) = (parts.next().unwrap_or_default().to_string(), 0);
     for part in parts {
         let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
-        out.push(if rest.len() < part.len() { '?' } else { '$' });
+        let is_mark = rest.len() < part.len();
+        out.push(if is_mark { '?' } else { '$' });
         out.push_str(rest);
+        count += usize::from(is_mark);
     }
-    out
+    (out, count)
 }
 
 fn zero_ended(out: &mut Vec<u8>, text: &str) {
@@ -717,10 +727,10 @@ mod tests {
         let largest = [&[0, 0][..], &u64::MAX.to_le_bytes(), &0.1_f32.to_le_bytes()].concat();
         let found = binary_columns(&largest, &unsigned).expect("whole");
         assert_eq!(found, [Some(u64::MAX.to_string()), Some("0.1".to_string())]);
-        assert_eq!(question_marks("a = $1 AND b = $12"), "a = ? AND b = ?");
+        assert_eq!(question_marks("a = $1 AND b = $12"), ("a = ? AND b = ?".into(), 2));
         assert_eq!(
             question_marks("JSON_VALUE(doc, '$.price') = $1 OR '$' = c"),
-            "JSON_VALUE(doc, '$.price') = ? OR '$' = c"
+            ("JSON_VALUE(doc, '$.price') = ? OR '$' = c".into(), 1)
         );
         assert_eq!(refusal(b"\xff\xbd\x04#40001Deadlock found").conflict(), Some(crate::Conflict::Deadlock));
     }

@@ -140,6 +140,7 @@ fn what_can_not_be_run_is_refused_by_its_place() {
     let world = world();
     world.write("bad.sql", "SELECT 1;\n\\set a rnd(1, 2)\n");
     world.write("copy.sql", "/* rows */ COPY seen FROM STDIN;\n");
+    world.write("quoted.sql", "\\set a 1\nSELECT n FROM counters WHERE name = ':a';\n");
     world.write("bad.data", "\\table counters 10\n\\column id :rows\n");
     world.write("bad-schema.sql", "CREATE TABLE t (a int);\nSELECT 'x;\n");
     world.write("dump.sql", "--\n-- PostgreSQL database dump\n--\nCREATE TABLE t (a int);\n");
@@ -155,6 +156,7 @@ fn what_can_not_be_run_is_refused_by_its_place() {
             "a text of pg_dump, which sqlite does not load: set engine = \"postgres\"",
         ),
         ("engine = \"sqlite\"\nprotocol = \"extended\"", "sqlite has no `extended`"),
+        ("engine = \"mariadb\"\nprotocol = \"prepared\"\nscripts = [\"quoted.sql\"]", "`:a` stands in quotes"),
         ("scripts = [\"copy.sql\"]", "COPY seen FROM STDIN`: COPY moves rows"),
     ] {
         let changed: Vec<&str> = change.lines().filter_map(|line| line.split(" = ").next()).collect();

@@ -220,12 +220,34 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
             "it has {variables} variables, and a statement with parameters at most {PARAMS_MAX}; protocol = \"simple\" has no limit"
         ));
     }
+    let escapes = parameters.engine.database(&parameters.pragmas).dialect().backslash_escapes;
+    if !is_simple && let Some(name) = quoted_variable(statement, escapes) {
+        return Some(format!(
+            "`:{name}` stands in quotes or a comment, where no parameter can be; protocol = \"simple\" puts its value there"
+        ));
+    }
     // The protocol's own marks are written `$1` on the way there.
     let is_mark =
         |text: &str| text.match_indices('$').any(|(at, _)| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
     let has_mark = statement.parts.iter().any(|part| matches!(part, Part::Text(text) if is_mark(text)));
     (!is_simple && has_mark)
         .then(|| "`$` before a digit stands for a parameter; protocol = \"simple\" leaves it as it is".into())
+}
+
+/// The first variable in quotes or a comment: what stands before it has one that does not end.
+fn quoted_variable(statement: &Statement, backslash_escapes: bool) -> Option<&str> {
+    let mut before = String::new();
+    statement.parts.iter().find_map(|part| match part {
+        Part::Text(text) => {
+            before.push_str(text);
+            None
+        }
+        Part::Variable(_, name) => {
+            let is_quoted = script::statements(&before, backslash_escapes).is_err();
+            before.push('0');
+            is_quoted.then_some(name.as_str())
+        }
+    })
 }
 
 /// What a statement's words do to what the engine promises.
@@ -320,6 +342,22 @@ mod tests {
         let created = pg.replace("CREATE TABLE", "CREATE DATABASE shop;\nCREATE TABLE");
         assert!(problem(&created, postgres).expect("elsewhere").contains("--create"));
         assert_eq!(problem("CREATE TABLE by_hand (a int);", mariadb), None);
+    }
+
+    #[test]
+    fn a_variable_in_quotes_is_found() {
+        for (text, escapes, quoted) in [
+            ("SELECT 'a', :a, 'b'", false, false),
+            ("SELECT 'it''s' || :a", false, false),
+            ("SELECT ':a'", false, true),
+            ("SELECT :a, \"x:a\"", false, true),
+            ("SELECT 'it''s :a'", false, true),
+            ("SELECT 1 /* :a */", false, true),
+            ("SELECT 'it\\'s :a'", true, true),
+        ] {
+            let statement = Statement::new(&[text.to_string()], &mut |name: &str| (name == "a").then_some(0));
+            assert_eq!(quoted_variable(&statement, escapes).is_some(), quoted, "{text}");
+        }
     }
 
     #[test]
