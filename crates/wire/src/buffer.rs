@@ -52,6 +52,19 @@ impl Buffer {
         }
     }
 
+    /// Removes `count` bytes at each of these places, in ascending order.
+    pub fn cut(&mut self, places: &[usize], count: usize) {
+        let Some(first) = places.first() else { return };
+        let ends = places[1..].iter().copied().chain([self.end - self.start]);
+        let mut to = self.start + first;
+        for (place, end) in places.iter().zip(ends) {
+            let (from, end) = (self.start + place + count, self.start + end);
+            self.bytes.copy_within(from..end, to);
+            to += end - from;
+        }
+        self.end = to;
+    }
+
     /// What is there.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.end]

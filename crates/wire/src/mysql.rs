@@ -4,12 +4,12 @@
 //! Plain text for set-up, the binary protocol for prepared statements; only the first column of a row is handed out. The
 //! user has no password: the socket lies in a trial's own namespace.
 
+mod packet;
 mod scramble;
 
 use crate::buffer::{Buffer, wait};
 use crate::stream::Stream;
 use crate::{Address, Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
-use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
@@ -25,9 +25,6 @@ const NATIVE: &str = "mysql_native_password";
 
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
-
-/// A longer packet comes in several; no load here has one.
-const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
 /// A table's and an answer's limit ("InnoDB limitations" and "Limits on table column count": 4,096), and room for others'.
 const COLUMNS_MAX: u64 = 0xffff;
@@ -165,7 +162,7 @@ impl Mysql {
         let no_database = if database.is_empty() { 0x8 } else { 0 };
         client.begin();
         client.output.extend_from_slice(&(CAPABILITIES & !no_database).to_le_bytes());
-        client.output.extend_from_slice(&(1u32 << 24).to_le_bytes());
+        client.output.extend_from_slice(&(packet::JOINED_BYTES_MAX as u32).to_le_bytes());
         client.output.push(COLLATION);
         client.output.extend_from_slice(&[0; 23]);
         zero_ended(&mut client.output, user);
@@ -207,7 +204,7 @@ impl Mysql {
     /// Starts a packet that answers.
     fn begin(&mut self) {
         self.output.clear();
-        self.output.extend_from_slice(&[0; 4]);
+        self.output.extend_from_slice(&[0; packet::HEAD_BYTES]);
     }
 
     /// Starts a packet that asks.
@@ -219,20 +216,14 @@ impl Mysql {
 
     /// Fills in length and number, and sends.
     fn end(&mut self) -> Result<(), Error> {
-        let length = self.output.len() - 4;
-        if length >= PACKET_BYTES_MAX {
-            return Err(Error::Protocol(format!("a packet of {length} bytes is too long to send")));
-        }
-        self.output[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
-        self.output[3] = self.sequence;
         self.phase = Phase::Head;
-        self.stream.write_all(&self.output).map_err(Error::Lost)
+        packet::send(&mut self.stream, &mut self.output, self.sequence)
     }
 
     /// Waits for the next packet.
     fn next_packet(&mut self) -> Result<&[u8], Error> {
         loop {
-            match packet(&mut self.input, &self.stream)? {
+            match packet::next(&mut self.input, &self.stream)? {
                 Some((length, sequence)) => {
                     self.sequence = sequence.wrapping_add(1);
                     return Ok(self.input.take(length));
@@ -250,7 +241,7 @@ impl Mysql {
 
     /// Reads the packets that have come. None: the answer has not ended.
     fn packets(&mut self, row: &mut SeeRow) -> Result<Option<u64>, Error> {
-        while let Some((length, _)) = packet(&mut self.input, &self.stream)? {
+        while let Some((length, _)) = packet::next(&mut self.input, &self.stream)? {
             let body = self.input.take(length);
             match (self.phase, body.first()) {
                 // Changed rows, the last number of an identity, status.
@@ -415,23 +406,6 @@ impl Drop for Mysql {
     }
 }
 
-/// The next packet's length and number, when all of it has come; its body is then to be taken.
-fn packet(input: &mut Buffer, stream: &Stream) -> Result<Option<(usize, u8)>, Error> {
-    if !input.have(stream, 4)? {
-        return Ok(None);
-    }
-    let head = input.bytes();
-    let (length, sequence) = (u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize, head[3]);
-    if length == PACKET_BYTES_MAX {
-        return Err(Error::Protocol("a row of 16 MiB or more".into()));
-    }
-    if !input.have(stream, 4 + length)? {
-        return Ok(None);
-    }
-    input.take(4);
-    Ok(Some((length, sequence)))
-}
-
 /// The number of an answer's columns.
 fn columns(body: &[u8]) -> Result<u64, Error> {
     match length_encoded(body)?.0 {
@@ -522,9 +496,13 @@ fn length_encode(out: &mut Vec<u8>, bytes: &[u8]) {
             out.push(0xfc);
             out.extend_from_slice(&(length as u16).to_le_bytes());
         }
-        length => {
+        length @ 0x1_0000..=0xff_ffff => {
             out.push(0xfd);
             out.extend_from_slice(&(length as u32).to_le_bytes()[..3]);
+        }
+        length => {
+            out.push(0xfe);
+            out.extend_from_slice(&(length as u64).to_le_bytes());
         }
     }
     out.extend_from_slice(bytes);
@@ -689,7 +667,7 @@ mod tests {
 
     #[test]
     fn lengths_go_there_and_back() {
-        for length in [0, 1, 250, 251, 65_535, 65_536, 1 << 20] {
+        for length in [0, 1, 250, 251, 65_535, 65_536, 0xff_ffff, 0x100_0000] {
             let mut out = Vec::new();
             length_encode(&mut out, &vec![7; length]);
             let (value, rest) = text(&out).expect("whole");
