@@ -50,7 +50,7 @@ pub struct Sql {
     pub dumps: &'static [DumpForm],
     /// Whether its protocol prepares a statement with parameters for one use.
     pub has_unnamed_statements: bool,
-    /// Whether its protocol takes several statements in one message.
+    /// Whether a script's message may have several statements: what they do to a transaction is known of PostgreSQL's.
     pub takes_several_statements: bool,
     /// How its server is reached by an address; none: it has no server.
     pub remote: Option<Remote>,

@@ -14,8 +14,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 /// LONG_PASSWORD, FOUND_ROWS (an update that changes nothing of a row counts it all the same, as in PostgreSQL),
-/// CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS (a CALL may give several answers), PLUGIN_AUTH.
-const CAPABILITIES: u32 = 0x1 | 0x2 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x2_0000 | 0x8_0000;
+/// CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_STATEMENTS (as clients had it whose log is replayed), MULTI_RESULTS
+/// (a CALL may give several answers), PLUGIN_AUTH.
+const CAPABILITIES: u32 = 0x1 | 0x2 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x1_0000 | 0x2_0000 | 0x8_0000;
 
 /// Of the status behind an answer (SERVER_MORE_RESULTS_EXISTS): another follows.
 const MORE_RESULTS: u16 = 0x8;
