@@ -16,6 +16,7 @@ mod sessions;
 mod time;
 mod transactions;
 
+pub use message::Lock;
 pub use reason::{LeftOut, Reason};
 pub use sessions::{Expects, Log, Session, Step, Way};
 

@@ -44,6 +44,46 @@ pub fn forgets_all(text: &str) -> bool {
     statements(text, false).iter().any(forgets)
 }
 
+/// What a message does to locks that outlive transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Takes one.
+    Takes,
+    /// Gives one back.
+    GivesBack,
+    /// Gives all back.
+    GivesAllBack,
+}
+
+/// By words alone (both manuals, "Locking Functions", "Advisory Lock Functions", "LOCK TABLES"). What takes a lock only where it is free makes
+/// nobody wait, and one that is given back in the same message is none.
+pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
+    let (mut words, upper) = (script::words(text), text.to_ascii_uppercase());
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
+    let (takes, gives_back, gives_all_back) = if is_postgres {
+        (
+            has(&["PG_ADVISORY_LOCK(", "PG_ADVISORY_LOCK_SHARED("]),
+            has(&["PG_ADVISORY_UNLOCK(", "PG_ADVISORY_UNLOCK_SHARED("]),
+            has(&["PG_ADVISORY_UNLOCK_ALL("]) || forgets_all(text),
+        )
+    } else {
+        let locks_tables = first == "LOCK" && second.starts_with("TABLE")
+            || first == "FLUSH" && has(&["WITH READ LOCK", "FOR EXPORT"]);
+        (
+            locks_tables || has(&["GET_LOCK("]),
+            has(&["RELEASE_LOCK("]),
+            first == "UNLOCK" || has(&["RELEASE_ALL_LOCKS("]),
+        )
+    };
+    match (takes, gives_back, gives_all_back) {
+        (_, _, true) => Some(Lock::GivesAllBack),
+        (true, false, false) => Some(Lock::Takes),
+        (false, true, false) => Some(Lock::GivesBack),
+        _ => None,
+    }
+}
+
 /// The name that a DEALLOCATE gives up.
 pub fn deallocated(text: &str) -> Option<&str> {
     let mut words = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';').split_whitespace();
@@ -69,6 +109,27 @@ mod tests {
             ("deallocate prepare \"S_1\";", false, Some("S_1")),
         ] {
             assert_eq!((forgets_all(text), deallocated(text)), (forgets, name), "{text}");
+        }
+    }
+
+    #[test]
+    fn locks_that_outlive_transactions_are_told_by_their_words() {
+        for (text, is_postgres, expected) in [
+            ("SELECT pg_advisory_lock(7)", true, Some(Lock::Takes)),
+            ("SELECT pg_try_advisory_lock(7)", true, None),
+            ("SELECT pg_advisory_xact_lock(7)", true, None),
+            ("LOCK TABLE t", true, None),
+            ("select pg_advisory_unlock(7)", true, Some(Lock::GivesBack)),
+            ("DISCARD ALL", true, Some(Lock::GivesAllBack)),
+            ("SELECT GET_LOCK('a', 10)", false, Some(Lock::Takes)),
+            ("LOCK TABLES t WRITE", false, Some(Lock::Takes)),
+            ("FLUSH TABLES WITH READ LOCK", false, Some(Lock::Takes)),
+            ("FLUSH TABLES", false, None),
+            ("SELECT GET_LOCK('a', 10); SELECT RELEASE_LOCK('a')", false, None),
+            ("DO RELEASE_LOCK('a')", false, Some(Lock::GivesBack)),
+            ("UNLOCK TABLES", false, Some(Lock::GivesAllBack)),
+        ] {
+            assert_eq!(lock(text, is_postgres), expected, "{text}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Why something of a log is not replayed, and how often.
 
+use crate::Form;
 use std::collections::BTreeMap;
 
 /// Why something is not replayed.
@@ -45,3 +46,16 @@ impl Reason {
 
 /// Statements that are not replayed, by reason.
 pub type LeftOut = BTreeMap<Reason, u64>;
+
+/// What a log of this form lacks of which nothing can be replayed.
+pub fn empty(form: Form, left_out: &LeftOut) -> String {
+    let hint = match form {
+        Form::Stderr | Form::Csv | Form::Json => {
+            "PostgreSQL logs them with log_statement = 'all' or log_min_duration_statement = 0, in English (lc_messages = 'C')"
+        }
+        Form::General => "the server logs them with general_log = ON",
+        Form::Slow => "the server logs them with slow_query_log = ON and long_query_time = 0",
+    };
+    let parts = left_out.iter().map(|(reason, count)| format!("; it has {count} {}", reason.words()));
+    hint.to_string() + &parts.collect::<String>()
+}

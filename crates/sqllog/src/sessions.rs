@@ -1,7 +1,8 @@
 //! What the readers of all forms say, put together: sessions of statements, each text kept once.
 
+use crate::message::Lock;
 use crate::reason::{LeftOut, Reason};
-use crate::{Form, Options, Problem, message, notes, transactions};
+use crate::{Form, Options, Problem, message, notes, reason, transactions};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
@@ -23,6 +24,8 @@ pub struct Log {
     texts: Vec<Box<str>>,
     /// Of each text, whether it gives up all prepared statements.
     forgets: Vec<bool>,
+    /// Of each text, what it does to locks.
+    locks: Vec<Option<Lock>>,
     params: Vec<Option<Box<str>>>,
 }
 
@@ -43,6 +46,12 @@ impl Log {
     #[must_use]
     pub fn forgets_prepared(&self, step: &Step) -> bool {
         self.forgets[step.text as usize]
+    }
+
+    /// What this step does to locks that outlive transactions.
+    #[must_use]
+    pub fn lock(&self, step: &Step) -> Option<Lock> {
+        self.locks[step.text as usize]
     }
 
     /// Statements that are to be replayed.
@@ -407,12 +416,13 @@ impl Sessions {
         sessions.retain(|session| !session.steps.is_empty());
         sessions.sort_by_key(Session::from);
         if sessions.is_empty() {
-            return Err(Problem::Empty(empty(self.form, &self.left_out)));
+            return Err(Problem::Empty(reason::empty(self.form, &self.left_out)));
         }
         let forgets = texts.iter().map(|text| message::forgets_all(text)).collect();
+        let locks = texts.iter().map(|text| message::lock(text, self.form.is_postgres())).collect();
         let (left_out, params, lines) = (self.left_out, self.params, self.lines);
         let (form, bad_lines, notes) = (self.form, self.bad_lines, Vec::new());
-        let mut log = Log { form, sessions, left_out, lines, bad_lines, notes, texts, forgets, params };
+        let mut log = Log { form, sessions, left_out, lines, bad_lines, notes, texts, forgets, locks, params };
         log.notes = notes::of(&log, self.has_programs);
         Ok(log)
     }
@@ -479,16 +489,4 @@ fn leave_out_unknown(sessions: &mut [Session], texts: &[Box<str>], left_out: &mu
             *left_out.entry(Reason::ParametersUnknown).or_default() += count;
         }
     }
-}
-
-fn empty(form: Form, left_out: &LeftOut) -> String {
-    let hint = match form {
-        Form::Stderr | Form::Csv | Form::Json => {
-            "PostgreSQL logs them with log_statement = 'all' or log_min_duration_statement = 0, in English (lc_messages = 'C')"
-        }
-        Form::General => "the server logs them with general_log = ON",
-        Form::Slow => "the server logs them with slow_query_log = ON and long_query_time = 0",
-    };
-    let parts = left_out.iter().map(|(reason, count)| format!("; it has {count} {}", reason.words()));
-    hint.to_string() + &parts.collect::<String>()
 }

@@ -2,7 +2,7 @@
 
 use super::tally::{Fault, Tally};
 use crate::sql_replay::Pace;
-use sqllog::{Log, Session, Step, Way};
+use sqllog::{Lock, Log, Session, Step, Way};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use wire::{Connection, Error, Param, Statement};
@@ -24,6 +24,8 @@ pub struct Line {
     /// Of a statement that is prepared and executed in one message.
     preparing: Option<Statement>,
     rows: u64,
+    /// Locks that outlive transactions, as far as texts say it.
+    locks: u64,
     /// Whether its connection was asked for.
     pub is_begun: bool,
     /// Whether an answer is to come.
@@ -71,8 +73,8 @@ impl Line {
             let came = if self.sent.is_some() {
                 self.more()
             } else {
-                // Amid a transaction it would hold its locks while others wait for them.
-                if step.number >= part.before && !self.is_in_transaction() {
+                // It would hold its locks while others wait for them.
+                if step.number >= part.before && !self.is_in_transaction() && !self.gives_back(session, part.log) {
                     return Progress::Paused;
                 }
                 let due = part.due(step.at_microseconds);
@@ -88,6 +90,7 @@ impl Line {
                 Ok(None) => return Progress::Waiting,
                 Ok(Some(_)) => {
                     self.keep_prepared(step);
+                    self.count_locks(part.log.lock(step));
                     tally.latency.record(self.took());
                     tally.answered(&step.expects, step.rows, self.rows);
                 }
@@ -180,6 +183,21 @@ impl Line {
 
     fn is_in_transaction(&self) -> bool {
         self.connection.as_ref().is_some_and(|connection| connection.is_in_transaction())
+    }
+
+    fn count_locks(&mut self, does: Option<Lock>) {
+        match does {
+            Some(Lock::Takes) => self.locks += 1,
+            Some(Lock::GivesBack) => self.locks = self.locks.saturating_sub(1),
+            Some(Lock::GivesAllBack) => self.locks = 0,
+            None => {}
+        }
+    }
+
+    /// Whether it holds a lock that it gives back later on. One that it keeps to its end, as a leader does, is no reason to go on for so long.
+    fn gives_back(&self, session: &Session, log: &Log) -> bool {
+        let gives_back = |step: &Step| matches!(log.lock(step), Some(Lock::GivesBack | Lock::GivesAllBack));
+        self.locks > 0 && session.steps[self.at..].iter().any(gives_back)
     }
 
     fn keep_prepared(&mut self, step: &Step) {

@@ -181,3 +181,22 @@ fn what_the_server_forgot_is_prepared_anew() {
     let tally = Replay::new(&log, 1).run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part");
     assert_eq!((tally.right, tally.asked()), (4, 4), "{:?}", tally.first);
 }
+
+/// Others would wait for it, and the run would not end.
+#[test]
+fn a_session_does_not_pause_at_a_runs_end_with_a_lock_that_it_gives_back_later() {
+    for (last, expected) in [("SELECT pg_advisory_unlock(1)", [4, 2]), ("SELECT 4", [3, 3])] {
+        let asked = ["SELECT pg_advisory_lock(1)", "SELECT 2", "SELECT 3", last, "SELECT 5", "SELECT 6"];
+        let line = |(second, asked): (usize, &&str)| {
+            format!("2026-11-24 01:00:{second:02}.000 UTC [7] joe@shop LOG:  statement: {asked}\n")
+        };
+        let text: String = asked.iter().enumerate().map(line).collect();
+        let log = sqllog::read(&text, &Options::default()).expect("it is a log");
+        let (sent, interrupted) = (Sent::default(), AtomicBool::new(false));
+        let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering(sent.clone())));
+        let means = Means { connect: &connect, pace: Pace::Closed, threads: 1, interrupted: &interrupted };
+        let mut replay = Replay::new(&log, 2);
+        let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part").right;
+        assert_eq!([run(), run()], expected, "{last}");
+    }
+}
