@@ -314,7 +314,7 @@ impl Sessions {
     /// It sends a statement that may be a DEALLOCATE of such a name. That is left out: in a replay these statements have other names.
     pub fn statement_or_deallocate(&mut self, key: u64, statement: Statement<'_>) {
         let open = self.open.entry(key).or_default();
-        if !message::deallocated(statement.text).is_some_and(|name| open.names.remove(name)) {
+        if message::deallocated(statement.text).is_none_or(|name| !open.names.remove(name)) {
             return self.statement(key, statement);
         }
         (open.is_left_out, open.is_over) = (true, statement.is_over);
