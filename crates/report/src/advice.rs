@@ -5,7 +5,7 @@
 use crate::answer;
 use crate::failed;
 use crate::flushing::Marked as _;
-use crate::number::{about, percent, ratio, rounded};
+use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
 use crate::safety;
 use crate::tuning;
 use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, with_factor};
@@ -87,7 +87,8 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
         (Advice::Alone, _) => answer::noise_floor(part, view)
             .unwrap_or_else(|| format!("Nothing to choose: {who} is the only scenario that could be.")),
         (Advice::Among { bound, .. }, Some(choice)) => {
-            format!("{}: no better choice was found; it costs at most {}.", by_condition(choice, part), percent(bound))
+            let bound = percent_rounded_up(bound);
+            format!("{}: no better choice was found; it costs at most {bound}.", by_condition(choice, part))
         }
         (Advice::Best, Some(choice)) => format!("Use {}.", by_condition(choice, part)),
         (Advice::Among { rivals, bound }, None) => {
@@ -95,7 +96,8 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let mut all: Vec<String> = std::iter::once(who.clone()).chain(rows.take(RIVALS_MAX)).collect();
             let more = rivals.len().saturating_sub(RIVALS_MAX);
             all.extend((more > 0).then(|| format!("{more} others")));
-            format!("{}: no difference was found. Choosing {who} costs at most {}.", or_list(&all), percent(bound))
+            let bound = percent_rounded_up(bound);
+            format!("{}: no difference was found. Choosing {who} costs at most {bound}.", or_list(&all))
         }
         (Advice::Best, None) => match nearest(part, pick).filter(|speed| *speed > 1.0 / (1.0 + view.margin)) {
             Some(_) => format!(

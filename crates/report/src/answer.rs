@@ -9,7 +9,7 @@ use crate::flushing::Marked;
 use crate::health;
 use crate::input::Input;
 use crate::limits;
-use crate::number::{percent, ratio, rounded, words};
+use crate::number::{percent, percent_rounded_up, ratio, rounded, words};
 use crate::safety;
 use crate::screening;
 use crate::tails;
@@ -222,7 +222,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
         } else if bound > BOUND_MAX {
             too_few(bound, part)
         } else {
-            let bound = percent(bound);
+            let bound = percent_rounded_up(bound);
             format!("{what} at most {bound} against whichever of {measured} is truly best {under} ({sure} confidence).")
         });
     }
@@ -240,7 +240,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     } else if bound > BOUND_MAX {
         too_few(bound, part)
     } else {
-        let (who, bound) = (best.marked(), percent(bound));
+        let (who, bound) = (best.marked(), percent_rounded_up(bound));
         format!(
             "Choosing {who} costs at most {bound} against whichever of {measured} is truly best ({sure} confidence)."
         )

@@ -8,7 +8,7 @@ mod page;
 
 use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
 use crate::input::Error;
-use crate::number::{percent, ratio_number};
+use crate::number::{percent, percent_rounded_up, ratio_number};
 use crate::words::{and_list, is_speed, some_of, with_factor};
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
@@ -202,7 +202,7 @@ impl FleetReport {
             lines.push(format!(
                 "{} is at most {} behind the best.",
                 part.scenarios[part.picks[0]].label,
-                percent(regret)
+                percent_rounded_up(regret)
             ));
         }
         lines.extend(self.who_is_ahead(part));

@@ -153,13 +153,27 @@ pub fn percent_number_signed(fraction: f64) -> String {
     }
 }
 
-fn percent_number(fraction: f64) -> String {
+/// A bound with the digits of [`percent`], and never less than it is: 0.0324 is "3.3 %".
+#[must_use]
+pub fn percent_rounded_up(fraction: f64) -> String {
     let percent = fraction * 100.0;
-    let decimals = match percent.abs() {
+    let steps = [1.0, 10.0, 100.0][decimals(percent)];
+    // What is whole but for the last digit of a float stays as it is; a bound of 0 has no sign.
+    self::percent((percent * steps - 1e-9).ceil().abs() / steps / 100.0)
+}
+
+/// Digits behind the point of a number of percents.
+fn decimals(percent: f64) -> usize {
+    match percent.abs() {
         size if size >= 99.95 => 0,
         size if size >= 0.095 || size == 0.0 => 1,
         _ => 2,
-    };
+    }
+}
+
+fn percent_number(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    let decimals = decimals(percent);
     let text = format!("{percent:.decimals$}");
     // "3 %", not "3.0 %": margins are set as whole percents.
     group(text.strip_suffix(".0").filter(|_| fraction == (percent.round() / 100.0)).unwrap_or(&text))
@@ -286,6 +300,10 @@ mod tests {
         assert_eq!(
             [0.002_434_6, 0.099_161_1, 0.25, 0.07, 1.0, 0.0, 3e-6].map(percent_at_most),
             ["0.25 %", "10 %", "25 %", "7 %", "100 %", "0 %", "0.0003 %"]
+        );
+        assert_eq!(
+            [0.0324, 0.108, 0.0300, 0.029_99, 0.0, 1e-9, 0.9996].map(percent_rounded_up),
+            ["3.3 %", "10.8 %", "3 %", "3 %", "0 %", "0.01 %", "100 %"]
         );
         assert_eq!([0.0, 0.000_413, 0.4149, 12.3].map(seconds), ["0 s", "0.00041 s", "0.41 s", "12 s"]);
     }

@@ -2,7 +2,7 @@
 
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default};
 use crate::flushing::Marked as _;
-use crate::number::{percent, rounded};
+use crate::number::{percent, percent_rounded_up, rounded};
 use crate::safety::competitors;
 use crate::why;
 use crate::words::{and_list, good};
@@ -46,7 +46,10 @@ pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, c
     let sure = percent(confidence);
     let bound = match bound {
         0.0 => format!("was shown to be the best of the {safe} measured ({sure} confidence)"),
-        bound => format!("was at most {} behind the best of the {safe} measured ({sure} confidence)", percent(bound)),
+        bound => {
+            let bound = percent_rounded_up(bound);
+            format!("was at most {bound} behind the best of the {safe} measured ({sure} confidence)")
+        }
     };
     format!(
         "It was picked from {} rounds before them, in which it {bound}: {}.",

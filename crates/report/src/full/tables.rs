@@ -8,7 +8,7 @@ use crate::flushing::{self, MARK, Marked as _};
 use crate::health;
 use crate::input::Input;
 use crate::notes;
-use crate::number::{Scale, figure, percent, ratio_precise, words};
+use crate::number::{Scale, figure, percent, percent_rounded_up, ratio_precise, words};
 use crate::pivot;
 use crate::safety;
 use crate::words::Words as _;
@@ -126,7 +126,7 @@ fn scenario_cells(row: &Row, part: &Part, (with_errors, with_flushes): (bool, bo
         number(row.centre.map(|centre| centre.max)),
         claim.map_or_else(no_cell, |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio)),
         claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
-        regret.map_or_else(no_cell, |regret| number_cell(&percent(*regret), *regret)),
+        regret.map_or_else(no_cell, |regret| number_cell(&percent_rounded_up(*regret), *regret)),
         wrapped_cell(&power_cut(row)),
     ]);
     let per_commit = || row.flushing.as_ref().map(Flushing::per_commit);

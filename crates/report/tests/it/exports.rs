@@ -31,7 +31,7 @@ fn markdown_is_the_answer_with_its_warnings_and_tables() {
 
         **No winner yet: xfs · 2G can't be told apart from ext4 · 2G. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048 for the pick of 6, 6 trials). To compare, use the ratios below, not these means.**
 
-        - Choosing xfs · 2G costs at most 0.1 % against whichever of the scenarios measured is truly best (95 % confidence).
+        - Choosing xfs · 2G costs at most 0.2 % against whichever of the scenarios measured is truly best (95 % confidence).
         - The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %; exploratory, of the rounds by which it was picked).
         - xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
         - btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.

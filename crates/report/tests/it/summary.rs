@@ -49,7 +49,7 @@ fn one_is_best_of_many() {
     check(
         &fixture::filesystems_and_buffers(),
         expect![[r#"
-            xfs · 2G or ext4 · 2G: no difference was found. Choosing xfs · 2G costs at most 0.1 %. Not the 4
+            xfs · 2G or ext4 · 2G: no difference was found. Choosing xfs · 2G costs at most 0.2 %. Not the 4
               others: they have 67 to 80.0 % of its speed.
             transactions per second  mean, 1/s  95 % interval        against the first  after a power cut
             xfs · 2G                     3,886    3,790–3,984                        1  keeps all
@@ -377,7 +377,7 @@ fn two_dozen_scenarios_with_long_names() {
         &study((0..24).map(row).collect()),
         expect![[r#"
             ext4 · O…C · 8192 · 23, ext4 · O…C · 8192 · 22, ext4 · O…C · 8192 · 21, ext4 · O…C · 8192 · 20 or 4
-              others: no difference was found. Choosing ext4 · O…C · 8192 · 23 costs at most 15.7 %. Not the 16
+              others: no difference was found. Choosing ext4 · O…C · 8192 · 23 costs at most 15.8 %. Not the 16
               others: they have 98 to 99.2 % of its speed.
             transactions per second           mean, 1/s  95 % interval  against the first  after a power cut
             ext4 · O…C · 8192 · 23                1,022      984–1,061                  1  keeps all
