@@ -2,10 +2,12 @@
 //!
 //! `report` makes the short answer of these. What is picked among equals is `Part::pick`; here is whether it may be called a pick.
 
+use crate::claim::{Claim, Subject};
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::Row;
 use crate::view::Part;
 use ledger::model::{Contents, Phase};
+use stats::Verdict;
 use std::collections::BTreeMap;
 
 /// From a bound of this fraction on nothing is decided: the best may be a quarter better than what is chosen.
@@ -163,6 +165,14 @@ impl Part {
         Some(Against { ratio: mean.exp(), low: low.exp(), high: high.exp() })
     }
 
+    /// Whether the comparison of these two by themselves has a verdict; where the family has averages over others only, there is none.
+    #[must_use]
+    pub fn is_decided(&self, one: &Row, other: &Row) -> bool {
+        let all = self.judgement.claims.iter().chain(&self.judgement.versus);
+        let of_pair = all.filter(|claim| is_of_pair(claim, one, other)).find_map(|claim| claim.verdict);
+        of_pair.is_some_and(|verdict| verdict != Verdict::Inconclusive)
+    }
+
     /// A true difference of this size, a fraction, would have been found in 8 of 10 such studies: of what is still open, the largest.
     #[must_use]
     pub fn visible(&self) -> Option<f64> {
@@ -200,6 +210,21 @@ impl Part {
             Some(first) => Some(all.swap_remove(first)),
             None => all.pop(),
         }
+    }
+}
+
+/// Whether a claim is of these two scenarios, and no average over others.
+fn is_of_pair(claim: &Claim, one: &Row, other: &Row) -> bool {
+    match &claim.subject {
+        Subject::Scenario { .. } => claim.names_one(&one.label) && claim.names_one(&other.label),
+        Subject::Level { factor, over, .. } => {
+            let [of_one, of_other] = [one, other].map(|row| row.levels.get(factor));
+            let is_named = |level: Option<&String>| level.is_some_and(|level| claim.names_one(level));
+            let is_alike = |(path, level): (&String, &String)| path == factor || other.levels.get(path) == Some(level);
+            let all_alike = one.levels.len() == other.levels.len() && one.levels.iter().all(is_alike);
+            over.is_empty() && of_one != of_other && is_named(of_one) && is_named(of_other) && all_alike
+        }
+        Subject::Control { .. } => false,
     }
 }
 

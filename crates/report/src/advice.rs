@@ -97,7 +97,9 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let more = rivals.len().saturating_sub(RIVALS_MAX);
             all.extend((more > 0).then(|| format!("{more} others")));
             let bound = percent_rounded_up(bound);
-            format!("{}: no difference was found. Choosing {who} costs at most {bound}.", or_list(&all))
+            let none = if all.len() == 2 { "neither" } else { "none of them" };
+            let (names, best) = (or_list(&all), best(part));
+            format!("{names}: {none} is ruled out as the {best}. Choosing {who} costs at most {bound}.")
         }
         (Advice::Best, None) => match nearest(part, pick).filter(|speed| *speed > 1.0 / (1.0 + view.margin)) {
             Some(_) => format!(

@@ -144,7 +144,7 @@ fn no_winner(name: &str, rivals: &[String], value: &str, part: &Part) -> String 
     let rivals: Vec<String> = rivals.iter().filter_map(|label| Some(part.row(label)?.marked())).collect();
     let open = match rivals.is_empty() {
         true => String::new(),
-        false => format!(": {name} can't be told apart from {}", some_of(&rivals)),
+        false => format!(": {} can't be ruled out as the best", some_of(&rivals)),
     };
     format!("No winner yet{open}. {name} was ahead: {value}. To compare, use the ratios below, not these means.")
 }

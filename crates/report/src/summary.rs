@@ -219,7 +219,10 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
         };
         let ratio = first.and_then(|first| match first.label == row.label {
             true => Some("1".into()),
-            false => part.against(row, first).map(|against| ratio_words(against, rivals.contains(&row.label))),
+            false => {
+                let is_open = rivals.contains(&row.label) && !part.is_decided(row, first);
+                part.against(row, first).map(|against| ratio_words(against, is_open))
+            }
         });
         let baseline = if row.baseline && part.has_choice() { " (baseline)" } else { "" };
         table.row([
@@ -253,14 +256,14 @@ fn after_a_power_cut(row: &Row) -> String {
     }
 }
 
-/// The interval is that of one comparison. Where it has no 1 in it and the verdict, which holds for all of them together, is open, that is said.
-fn ratio_words(against: Against, is_rival: bool) -> String {
+/// The interval is that of one comparison. Where it has no 1 in it, and the pair is open when all are held together, that is said.
+fn ratio_words(against: Against, is_open: bool) -> String {
     let Against { ratio: mean, low, high } = against;
     // One round has no interval.
     if low == high {
         return ratio(mean);
     }
-    let open = if is_rival && !(low..=high).contains(&1.0) { ", open" } else { "" };
+    let open = if is_open && !(low..=high).contains(&1.0) { ", open" } else { "" };
     ratio_with_interval(mean, low, high) + open
 }
 

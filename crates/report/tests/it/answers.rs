@@ -28,7 +28,7 @@ fn the_published_data_set() {
     check(
         &fixture::filesystems_and_buffers(),
         expect![[r#"
-            No winner yet: xfs · 2G can't be told apart from ext4 · 2G. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048 for the pick of 6, 6 trials). To compare, use the ratios below, not these means.
+            No winner yet: ext4 · 2G can't be ruled out as the best. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048 for the pick of 6, 6 trials). To compare, use the ratios below, not these means.
             Choosing xfs · 2G costs at most 0.2 % against whichever of the scenarios measured is truly best (95 % confidence).
             The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %; exploratory, of the rounds by which it was picked).
             xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
@@ -67,7 +67,7 @@ fn equivalents_and_a_loser() {
     check(
         &study(rows),
         expect![[r#"
-            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,004 transactions per second (95 % interval 996–1,012 for the pick of 3, 8 trials). To compare, use the ratios below, not these means.
+            No winner yet: ext4 can't be ruled out as the best. xfs was ahead: 1,004 transactions per second (95 % interval 996–1,012 for the pick of 3, 8 trials). To compare, use the ratios below, not these means.
             Choosing xfs costs at most 0.6 % against whichever of the scenarios measured is truly best (95 % confidence).
             xfs and ext4 can't be told apart within 3 %: no difference found, and the data rule out more than ±1.5 %.
             xfs is 1.43× btrfs (95 % interval 1.42–1.45).
@@ -84,7 +84,7 @@ fn inconclusive() {
     check(
         &study(rows),
         expect![[r#"
-            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,028 transactions per second (95 % interval 956–1,105 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
+            No winner yet: ext4 can't be ruled out as the best. xfs was ahead: 1,028 transactions per second (95 % interval 956–1,105 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
             Choosing xfs costs at most 5.2 % against whichever of the scenarios measured is truly best (95 % confidence).
             xfs against ext4 is open: from 4.9 % slower to 11.6 % faster (95 %). A true difference of 13.7 % would have been found in 8 of 10 such studies.
             Not ruled out as the best: ext4.
@@ -333,7 +333,7 @@ fn a_factor_that_does_nothing_is_bounded() {
     check(
         &by_size(&levels, 0.01),
         expect![[r#"
-            No winner yet: xfs · 1G can't be told apart from xfs · 2G. xfs · 1G was ahead: 1,500 transactions per second (95 % interval 1,484–1,516 for the pick of 4, 8 trials). To compare, use the ratios below, not these means.
+            No winner yet: xfs · 2G can't be ruled out as the best. xfs · 1G was ahead: 1,500 transactions per second (95 % interval 1,484–1,516 for the pick of 4, 8 trials). To compare, use the ratios below, not these means.
             Choosing xfs · 1G costs at most 1.2 % against whichever of the scenarios measured is truly best (95 % confidence).
             The baseline, ext4 · 1G, measured 33.3 % less than xfs · 1G (95 % interval 32.6–34.1 %; exploratory, of the rounds by which it was picked).
             buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.9 %.

@@ -29,7 +29,7 @@ fn markdown_is_the_answer_with_its_warnings_and_tables() {
 
         Which filesystem serves most transactions?
 
-        **No winner yet: xfs · 2G can't be told apart from ext4 · 2G. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048 for the pick of 6, 6 trials). To compare, use the ratios below, not these means.**
+        **No winner yet: ext4 · 2G can't be ruled out as the best. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048 for the pick of 6, 6 trials). To compare, use the ratios below, not these means.**
 
         - Choosing xfs · 2G costs at most 0.2 % against whichever of the scenarios measured is truly best (95 % confidence).
         - The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %; exploratory, of the rounds by which it was picked).

@@ -255,7 +255,7 @@ fn a_disturbed_trial_stays_and_is_said_with_what_it_changes() {
     check(
         &input(contents, 30, |_, _| 1.0),
         expect![[r#"
-            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
+            No winner yet: xfs can't be ruled out as the best. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
             Choosing ext4 costs at most 11.8 % against whichever of the scenarios measured is truly best (95 % confidence).
             ext4 was bound by CPU: 54 % of the CPUs.
             xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies; one trial was disturbed.
@@ -276,7 +276,7 @@ fn a_slow_trial_on_a_quiet_machine_is_no_disturbance() {
     check(
         &input(contents, 30, |_, _| 1.0),
         expect![[r#"
-            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
+            No winner yet: xfs can't be ruled out as the best. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
             Choosing ext4 costs at most 11.8 % against whichever of the scenarios measured is truly best (95 % confidence).
             ext4 was bound by CPU: 54 % of the CPUs.
             xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies.

@@ -87,7 +87,7 @@ fn the_headline_is_what_new_rounds_measured() {
     check(
         tuned(NEW, 6),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. To compare, use the ratios below, not
+            No winner yet: f2fs can't be ruled out as the best. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. To compare, use the ratios below, not
               these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
@@ -127,8 +127,8 @@ fn before_the_new_rounds_it_is_said_so() {
     check(
         tuned(&[], 0),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,420 transactions per second (95 % interval 1,404–1,436 for the pick of 5, 8 trials); not confirmed in new rounds yet. To compare, use
-              the ratios below, not these means.
+            No winner yet: f2fs can't be ruled out as the best. xfs was ahead: 1,420 transactions per second (95 % interval 1,404–1,436 for the pick of 5, 8 trials); not confirmed in new rounds yet. To compare,
+              use the ratios below, not these means.
             Choosing xfs costs at most 0.5 % against whichever of the scenarios measured is truly best (95 % confidence).
             xfs is 1.42× ext4 (95 % interval 1.41–1.43).
             ext3 is 0.59× ext4 (95 % interval 0.58–0.61).
@@ -168,8 +168,8 @@ fn amid_the_new_rounds_the_choice_may_be_open() {
     check(
         tuned(NEW, 2),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,382 transactions per second (95 % interval 1,356–1,409, 2 trials), in 2 of 6 new rounds so far. To compare, use the ratios below, not
-              these means.
+            No winner yet: f2fs can't be ruled out as the best. xfs was ahead: 1,382 transactions per second (95 % interval 1,356–1,409, 2 trials), in 2 of 6 new rounds so far. To compare, use the ratios below,
+              not these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             xfs is 1.38× ext4, from 2 rounds: a direction only.
@@ -209,7 +209,7 @@ fn a_runner_up_that_wins_the_new_rounds_is_said() {
     check(
         tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which speak against it. To compare, use the
+            No winner yet: f2fs can't be ruled out as the best. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which speak against it. To compare, use the
               ratios below, not these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
@@ -253,8 +253,8 @@ fn a_study_of_everything_may_be_confirmed_too() {
     check(
         contents,
         expect![[r#"
-            No winner yet: xfs can't be told apart from btrfs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. To compare, use the ratios below, not
-              these means.
+            No winner yet: btrfs can't be ruled out as the best. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. To compare, use the ratios below,
+              not these means.
             It was picked from 8 rounds before them, in which it was at most 9.8 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
