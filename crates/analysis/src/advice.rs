@@ -154,8 +154,7 @@ impl Part {
     /// A scenario against another; none where they share no round, or one of them stalled.
     #[must_use]
     pub fn against(&self, row: &Row, first: &Row) -> Option<Against> {
-        let pairs = row.values.iter().zip(&first.values).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
-        let differences: Vec<f64> = pairs.map(|(a, b)| a.ln() - b.ln()).collect();
+        let differences = differences(row, first);
         if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
             return None;
         }
@@ -173,12 +172,34 @@ impl Part {
         of_pair.is_some_and(|verdict| verdict != Verdict::Inconclusive)
     }
 
-    /// A true difference of this size, a fraction, would have been found in 8 of 10 such studies: of what is still open, the largest.
+    /// A true difference of this size, a fraction, would have been found in 8 of 10 such studies: of what is still open, the largest. Claims on
+    /// averages over other factors see smaller ones than a choice of scenarios does: then of what is picked and its rivals.
     #[must_use]
     pub fn visible(&self) -> Option<f64> {
+        let is_average = |claim: &Claim| matches!(&claim.subject, Subject::Level { over, .. } if !over.is_empty());
+        if self.judgement.claims.iter().any(is_average) {
+            return self.visible_of_choice();
+        }
         let open =
             self.judgement.claims.iter().filter(|claim| !claim.verdict.is_some_and(|verdict| verdict.is_claim()));
         open.map(|claim| claim.visible).filter(|visible| visible.is_finite()).reduce(f64::max)
+    }
+
+    /// As [`Part::visible`], of what is picked and each of its rivals: pairs at the level of the bounds.
+    fn visible_of_choice(&self) -> Option<f64> {
+        let (picks, safest) = (self.picks(), self.safest()?);
+        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && row.dropped_after().is_none();
+        let pairs = self.measured().filter(is_choice).count().saturating_sub(picks.len()).max(1);
+        let of_pick = |pick: &Row| {
+            let rivals = self.rivals(pick);
+            let visible = |rival: &Row| {
+                let contrast = stats::contrast(&differences(rival, pick), self.confidence)?;
+                Some(contrast.minimum_detectable_effect(self.alpha / pairs as f64))
+            };
+            let others = self.beside(pick).filter(|row| row.label != pick.label && rivals.contains(&row.label));
+            others.filter_map(visible).filter(|visible| visible.is_finite()).reduce(f64::max)
+        };
+        picks.into_iter().filter_map(of_pick).reduce(f64::max)
     }
 
     /// What more rounds would tell: the wanted precision, or the narrowest intervals that take no more than an hour. None where it is
@@ -211,6 +232,12 @@ impl Part {
             None => all.pop(),
         }
     }
+}
+
+/// Differences of logarithms, in the rounds that both have.
+fn differences(row: &Row, first: &Row) -> Vec<f64> {
+    let pairs = row.values.iter().zip(&first.values).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+    pairs.map(|(a, b)| a.ln() - b.ln()).collect()
 }
 
 /// Whether a claim is of these two scenarios, and no average over others.
