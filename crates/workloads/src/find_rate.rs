@@ -4,6 +4,9 @@
 //! the latencies may be. The rate doubles until it fails, then the gap is halved, on a scale of ratios, down to the precision; the rate
 //! that is left is tried once more, because one lucky try is no proof. All tries are in the result: its latencies by rate are the curve,
 //! the last that held is the knee.
+//!
+//! All rates of a run are shifted by less than one step, by its seed. If all runs tried the same rates, two servers would look equal in every
+//! round, or apart by a step in every round, however near they are; so what the steps hide is part of what strays.
 
 use load::asked::{self, Asked};
 use load::duration;
@@ -51,7 +54,7 @@ const SETTINGS: &[Setting] = &[
         name: "rate_min",
         kind: Is::Number { min: 0.1, max: 1e7 },
         default: Some("50"),
-        help: "The first rate that is tried, in requests a second.",
+        help: "The lowest rate that is tried, in requests a second. Each run begins up to a step of the precision above it, so that runs try different rates.",
     },
     Setting {
         name: "rate_max",
@@ -127,6 +130,13 @@ impl Parameters {
         let by_itself = tally.total.microseconds_at(0.01) / 1e6;
         tally.requests as f64 / (tally.seconds - by_itself).max(self.probe_time)
     }
+
+    /// By how much the rates of a run lie above those of a search from the lowest one: by less than a step, which is what halving leaves of
+    /// an octave when it gets down to the precision.
+    fn shift(&self, random: &mut Random) -> f64 {
+        let halvings = (1.0 / (1.0 + self.precision).log2()).log2().ceil();
+        ((-halvings).exp2() * random.fraction()).exp2()
+    }
 }
 
 impl WorkloadSettings for Parameters {
@@ -199,8 +209,10 @@ impl Workload for FindRate {
             sending::probe(&client, 1, &mut source, context)?;
         }
         let started = Instant::now();
-        let mut tries = Tries::of(&client, cpu::usable().unwrap_or(usize::MAX));
-        let found = search(&parameters, |rate| {
+        // Stream 0 of a run; its tries have the others.
+        let shift = parameters.shift(&mut Random::of_stream(context.seed, self.runs << 32));
+        let mut tries = Tries::of(&client, cpu::usable().unwrap_or(usize::MAX), shift);
+        let found = search(&parameters, shift, |rate| {
             tries.number += 1;
             let tally = self.probe(&client, rate, tries.number, context)?;
             (context.progress)(started.elapsed().as_secs_f64(), rate);
@@ -235,6 +247,8 @@ const NOTES_MAX: usize = 3;
 /// What all tries of a run came to.
 struct Tries {
     number: u64,
+    /// As [`Parameters::shift`].
+    shift: f64,
     latencies: BTreeMap<String, Latency>,
     /// Why rates failed.
     notes: Vec<String>,
@@ -247,9 +261,10 @@ struct Tries {
 }
 
 impl Tries {
-    fn of(client: &Client, cpus: usize) -> Tries {
+    fn of(client: &Client, cpus: usize, shift: f64) -> Tries {
         Tries {
             number: 0,
+            shift,
             latencies: BTreeMap::new(),
             notes: Vec::new(),
             asked: Asked::all_right(),
@@ -272,8 +287,9 @@ impl Tries {
             }
         }
         let p99_microseconds = tally.total.microseconds_at(0.99);
-        // A rate that is tried twice counts by its last try.
-        self.latencies.insert(format!("request at {rate:.0}/s"), tally.total);
+        // A rate that is tried twice counts by its last try. Without the shift, runs and scenarios have the same names.
+        let unshifted = if rate > parameters.rate_min && rate < parameters.rate_max { rate / self.shift } else { rate };
+        self.latencies.insert(format!("request at about {unshifted:.0}/s"), tally.total);
         objection.is_none().then_some(p99_microseconds)
     }
 
@@ -301,26 +317,37 @@ struct Found {
     failing: f64,
 }
 
-/// Searches between the lowest and the highest rate; `probe` gives the latency of a rate that held.
-fn search(parameters: &Parameters, mut probe: impl FnMut(f64) -> Result<Option<f64>, Error>) -> Result<Found, Error> {
-    let mut found = Found { rate: 0.0, p99_microseconds: 0.0, failing: 0.0 };
-    let mut rate = parameters.rate_min;
-    while found.failing == 0.0 {
-        match probe(rate)? {
-            Some(p99_microseconds) => (found.rate, found.p99_microseconds) = (rate, p99_microseconds),
-            None => found.failing = rate,
+impl Found {
+    /// Takes in what a rate came to: its latency where it held.
+    fn add(&mut self, rate: f64, held: Option<f64>) {
+        match held {
+            Some(p99_microseconds) => (self.rate, self.p99_microseconds) = (rate, p99_microseconds),
+            None => self.failing = rate,
         }
+    }
+}
+
+/// Searches between the lowest and the highest rate, from the lowest times `shift` on; `probe` gives the latency of a rate that held.
+fn search(
+    parameters: &Parameters,
+    shift: f64,
+    mut probe: impl FnMut(f64) -> Result<Option<f64>, Error>,
+) -> Result<Found, Error> {
+    let mut found = Found { rate: 0.0, p99_microseconds: 0.0, failing: 0.0 };
+    let mut rate = (parameters.rate_min * shift).min(parameters.rate_max);
+    while found.failing == 0.0 {
+        found.add(rate, probe(rate)?);
         if rate >= parameters.rate_max {
             break;
         }
         rate = (rate * 2.0).min(parameters.rate_max);
     }
+    if found.failing > parameters.rate_min && found.rate == 0.0 {
+        found.add(parameters.rate_min, probe(parameters.rate_min)?);
+    }
     while found.rate > 0.0 && found.failing > found.rate * (1.0 + parameters.precision) {
         let middle = (found.rate * found.failing).sqrt();
-        match probe(middle)? {
-            Some(p99_microseconds) => (found.rate, found.p99_microseconds) = (middle, p99_microseconds),
-            None => found.failing = middle,
-        }
+        found.add(middle, probe(middle)?);
     }
     while found.failing > 0.0 && found.rate > 0.0 {
         match probe(found.rate)? {

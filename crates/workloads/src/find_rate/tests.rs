@@ -18,19 +18,19 @@ fn parameters(rate_max: f64) -> Parameters {
     with(&[("rate_max", rate_max.into())])
 }
 
-fn found(rate_max: f64, capacity: f64) -> (Found, usize) {
+fn found(rate_max: f64, capacity: f64, shift: f64) -> (Found, usize) {
     let mut tries = 0;
     let probe = |rate: f64| {
         tries += 1;
         Ok((rate <= capacity).then_some(rate))
     };
-    (search(&parameters(rate_max), probe).expect("searched"), tries)
+    (search(&parameters(rate_max), shift, probe).expect("searched"), tries)
 }
 
 proptest! {
     #[test]
-    fn the_knee_is_found_to_the_precision(capacity in 50.0..1e6f64) {
-        let (found, tries) = found(1e7, capacity);
+    fn the_knee_is_found_to_the_precision(capacity in 50.0..1e6f64, shift in 1.0..2.0f64) {
+        let (found, tries) = found(1e7, capacity, shift);
         prop_assert!(found.rate <= capacity && capacity < found.failing);
         prop_assert!(found.failing <= found.rate * 1.05 + 1e-9);
         prop_assert!(tries <= 25);
@@ -39,8 +39,44 @@ proptest! {
 
 #[test]
 fn a_server_that_never_fails_or_always_does_ends_the_search() {
-    assert_eq!(found(400.0, 1e9).0, Found { rate: 400.0, p99_microseconds: 400.0, failing: 0.0 });
-    assert_eq!(found(400.0, 1.0).0, Found { rate: 0.0, p99_microseconds: 0.0, failing: 50.0 });
+    for shift in [1.0, 1.04] {
+        assert_eq!(found(400.0, 1e9, shift).0, Found { rate: 400.0, p99_microseconds: 400.0, failing: 0.0 });
+        assert_eq!(found(400.0, 1.0, shift).0, Found { rate: 0.0, p99_microseconds: 0.0, failing: 50.0 });
+        assert_eq!(found(50.0, 1e9, shift).0, Found { rate: 50.0, p99_microseconds: 50.0, failing: 0.0 });
+    }
+    // Between the lowest rate and the first that is tried.
+    assert_eq!(found(400.0, 51.0, 1.04).0, Found { rate: 50.0, p99_microseconds: 50.0, failing: 52.0 });
+}
+
+/// By fixed steps they were 4,150 and 4,334 a second in all rounds: 4.4 % apart, with no spread.
+#[test]
+fn servers_that_are_nearly_alike_are_found_nearly_alike() {
+    let mean = |capacity: f64| {
+        let of_seed = |seed: u64| {
+            let parameters = parameters(1e6);
+            let shift = parameters.shift(&mut Random::new(seed));
+            search(&parameters, shift, |rate| Ok((rate <= capacity).then_some(rate))).expect("searched").rate.ln()
+        };
+        (0..400).map(of_seed).sum::<f64>() / 400.0
+    };
+    let apart = mean(4340.0) - mean(4330.0);
+    assert!(apart > 0.0 && apart < 0.005, "{apart}");
+}
+
+/// Latencies of a rate are put together over runs and scenarios.
+#[test]
+fn shifted_rates_have_the_names_of_those_that_are_not() {
+    let parameters = with(&[("probe_time", 3.0.into())]);
+    let client = parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None);
+    let names = |shift: f64| {
+        let mut tries = Tries::of(&client, shift);
+        for rate in [100.0, 200.0, 200.0 * 2.0_f64.sqrt()] {
+            tries.add(&parameters, rate * shift, tally(100, |_| 0.001));
+        }
+        tries.latencies.into_keys().collect::<Vec<String>>()
+    };
+    assert_eq!(names(1.0), ["request at about 100/s", "request at about 200/s", "request at about 283/s"]);
+    assert_eq!(names(1.03), names(1.0));
 }
 
 #[test]
@@ -50,7 +86,7 @@ fn a_lucky_try_is_not_the_answer() {
         let holds = rate <= 100.0 || rate <= 200.0 && std::mem::take(&mut lucky);
         Ok(holds.then_some(rate))
     };
-    let found = search(&parameters(1e6), probe).expect("searched");
+    let found = search(&parameters(1e6), 1.0, probe).expect("searched");
     assert!(found.rate <= 100.0 && found.rate > 90.0, "{found:?}");
 }
 
@@ -88,7 +124,7 @@ fn a_load_that_was_full_where_a_rate_failed_says_so() {
         ..parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None)
     };
     for (threads, cpus, says) in [(1, 8, true), (2, 8, false), (2, 1, true)] {
-        let mut tries = Tries::of(&client(threads), cpus);
+        let mut tries = Tries::of(&client(threads), cpus, 1.0);
         assert!(tries.add(&parameters, 50.0, tally(50, |_| 0.001)).is_some());
         assert!(tries.notes().is_empty());
         for rate in [400, 300, 200, 100] {
