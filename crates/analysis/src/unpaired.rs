@@ -66,7 +66,7 @@ impl Level {
         levels.reduce(|earlier, later| Level { alpha: earlier.alpha.min(later.alpha), ..later })
     }
 
-    /// One change for each of `sides`, as one family; none where nothing tells chance: too few values, none varies, or one is 0.
+    /// One change for each of `sides`, as one family; none where nothing tells chance: too few values, or one is 0.
     #[must_use]
     pub fn changes(&self, sides: &[&Sides], correct: fn(&[f64]) -> Vec<f64>) -> Vec<Option<Change>> {
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();

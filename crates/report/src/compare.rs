@@ -203,8 +203,7 @@ impl Line {
                 "not judged: it stalled, a trial's figure is 0".into()
             }
             None if !self.sides.have_logarithms() => "not judged: a value is 0".into(),
-            None if self.sides.earlier.len().min(self.sides.later.len()) < 2 => "too few trials to say".into(),
-            None => "not judged: it never varies".into(),
+            None => "too few trials to say".into(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Verdicts (F6) and corrections for many comparisons (F5); Welch's test where there are no common rounds (F12).
 
-use crate::interval::{Contrast, contrast, mean, standard_deviation, student};
+use crate::interval::{Contrast, RESOLUTION, contrast, mean, standard_deviation, student};
 use statrs::distribution::ContinuousCDF as _;
 
 /// What a contrast says, in the sense of better and worse: `Faster` is always good.
@@ -140,18 +140,15 @@ impl Difference {
     }
 }
 
-/// Welch's test. None below two values a side, or when neither side varies.
+/// Welch's test on logarithms; what never varies strays by [`RESOLUTION`], as in [`contrast`]. None below two values a side.
 #[must_use]
 pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Difference> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
-    let share = |values: &[f64]| standard_deviation(values).powi(2) / values.len() as f64;
+    let share = |values: &[f64]| standard_deviation(values).max(RESOLUTION).powi(2) / values.len() as f64;
     let (share_a, share_b) = (share(a), share(b));
     let standard_error = (share_a + share_b).sqrt();
-    if standard_error == 0.0 {
-        return None;
-    }
     let degrees_of_freedom = (share_a + share_b).powi(2)
         / (share_a.powi(2) / (a.len() as f64 - 1.0) + share_b.powi(2) / (b.len() as f64 - 1.0));
     let student = student(degrees_of_freedom);

@@ -75,10 +75,10 @@ fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs
     let of = |name: &str| all.iter().filter(|figure| figure["metric"] == name).count();
     assert_eq!((all.len(), of(LATENCY), of("write_amplification"), of("errors")), (8, 2, 2, 2));
     assert!(all.iter().all(|figure| figure["exploratory"] == (figure["metric"] != "transactions_per_second")));
-    let page = comparison.html();
+    let page = comparison.html().replace('\u{a0}', " ");
     assert_eq!(page.matches("id=\"compared-0\"").count(), 1, "one chart");
     assert!(page.contains("<title>ext4: latency microseconds p99: 1.200 [1.1"), "times better, whatever the direction");
-    assert!(page.contains("write amplification, less is better") && page.contains("not judged: it never varies"));
+    assert!(page.contains("write amplification, less is better") && page.contains("the same within 3 %"));
 }
 
 #[test]
@@ -233,6 +233,22 @@ fn what_does_not_work_any_more_is_worse() {
         assert!(worse.len() == 1 && worse[0].contains(said), "{worse:?}");
     }
     assert_eq!(compared(&before, &before).worse_by(0.05), Some(Vec::new()));
+}
+
+/// Figures are known to a thousandth at best: what never varies is judged by that, and a loss is one.
+#[test]
+fn what_never_varies_is_judged() {
+    let input = |level: f64| {
+        let rows = vec![Row::new("ext4", &[level; 6])];
+        fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() })
+    };
+    let lost = compared(&input(1000.0), &input(750.0));
+    assert!(lost.text().contains("  worse"), "{}", lost.text());
+    let worse = lost.worse_by(0.05).expect("judged");
+    assert!(worse.len() == 1 && worse[0].contains("ext4 is 25"), "{worse:?}");
+    let equal = compared(&input(1000.0), &input(1000.0));
+    assert!(equal.text().contains("the same within 3 %"), "{}", equal.text());
+    assert_eq!(equal.worse_by(0.05), Some(Vec::new()));
 }
 
 /// An answer that was told counts, an interrupted session's among them; the same trials told twice are one.
