@@ -7,6 +7,7 @@ use crate::failed;
 use crate::flushing::Marked as _;
 use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
 use crate::safety;
+use crate::tails;
 use crate::tuning;
 use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, with_factor};
 use analysis::advice::{Advice, MoreRounds};
@@ -103,12 +104,12 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
         }
         (Advice::Best, None) => match nearest(part, pick).filter(|speed| *speed > 1.0 / (1.0 + view.margin)) {
             Some(_) => format!(
-                "Use {who}: it is the {} of {}, but by less than the {} that matters.",
-                best(part),
+                "Use {who}: {} of {}, but by less than the {} that matters.",
+                it_is_best(part),
                 competitors(part, pick),
                 percent(view.margin)
             ),
-            None => format!("Use {who}: it is the {} of {}.", best(part), competitors(part, pick)),
+            None => format!("Use {who}: {} of {}.", it_is_best(part), competitors(part, pick)),
         },
         (Advice::Unmeasured | Advice::NoneAllowed | Advice::Given, _) => safety::nothing_to_pick(part),
     }
@@ -218,6 +219,12 @@ fn best(part: &Part) -> &'static str {
     if is_speed(&part.metric) { "fastest" } else { "best" }
 }
 
+/// "it is the fastest", "by the mean it is the fastest": where it is slow more often than others, its mean is not all.
+fn it_is_best(part: &Part) -> String {
+    let by_mean = if tails::slow_pick(part).is_some() { "by the mean " } else { "" };
+    format!("{by_mean}it is the {}", best(part))
+}
+
 /// "12 % slower", "half the speed", "0.31× the speed".
 fn slower(speed: f64, part: &Part) -> String {
     let (noun, worse) = if is_speed(&part.metric) { ("the speed", "slower") } else { ("as good", "worse") };
@@ -272,7 +279,11 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
         Advice::Among { .. } => format!("How sure: {sure}, over {rounds} rounds{}{confirmed}.", found(part)),
         Advice::Best => {
             let of = part.pick().map_or_else(String::new, |pick| competitors(part, pick));
-            format!("How sure: {sure}, over {rounds} rounds, that none of {of} is {}{confirmed}.", better(part))
+            let by_mean = if tails::slow_pick(part).is_some() { " by the mean" } else { "" };
+            format!(
+                "How sure: {sure}, over {rounds} rounds, that none of {of} is {}{by_mean}{confirmed}.",
+                better(part)
+            )
         }
     })
 }

@@ -236,7 +236,8 @@ fn regret(part: &Part, view: &View) -> Option<String> {
         return Some(tuning::selection(confirmation, best, part, (bound, view.confidence)));
     }
     Some(if bound == 0.0 {
-        format!("It is shown to be the best of {measured} ({sure} confidence).")
+        let by_mean = if tails::slow_pick(part).is_some() { " by its mean" } else { "" };
+        format!("It is shown to be the best of {measured}{by_mean} ({sure} confidence).")
     } else if bound > BOUND_MAX {
         too_few(bound, part)
     } else {

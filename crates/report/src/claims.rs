@@ -115,10 +115,10 @@ fn range_words(claim: &Claim, part: &Part) -> String {
 }
 
 /// "5 of 48 runs of xfs were below half of their usual speed (3.5 to 23 %), of ext4 0 of 48".
-fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> String {
+pub fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> String {
     let pieces = if part.orders.balance.as_ref().is_some_and(|balance| balance.by_turns) { "turns" } else { "runs" };
     let (often, seldom) =
-        if shapes[0].low > shapes[1].low { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
+        if often_first(shapes) { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
     let (slow, of) = (often.1.slow, often.1.of);
     format!(
         "{slow} of {of} {pieces} of {} were below half of their usual speed (true share {} to {}), and of {} {} of {}",
@@ -129,6 +129,11 @@ fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> Str
         seldom.1.slow,
         seldom.1.of
     )
+}
+
+/// Whether the first of two is the one that is slow more often.
+pub fn often_first(shapes: &[SlowMode; 2]) -> bool {
+    shapes[0].low > shapes[1].low
 }
 
 /// ", averaged over cache size, where the filesystem is xfs" where a level's claim spans other factors or only a part of them.

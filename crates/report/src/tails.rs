@@ -1,5 +1,6 @@
 //! What is said of tails and of orders: the sentence beside a claim, the table below its own heading, the line on how rounds went.
 
+use crate::claims::{often_first, shape_words};
 use crate::document::{Block, Cell, Table, head, number_cell, word_cell, word_head};
 use crate::number::{percent, ratio, ratio_number, ratio_precise};
 use analysis::claim::{Claim, Subject, Tailed, What};
@@ -40,25 +41,51 @@ pub fn words(tail: &Tailed, (a, b): (&str, &str), part: &Part) -> String {
 #[must_use]
 pub fn against_the_pick(part: &Part, name: impl Fn(&str) -> String) -> Option<String> {
     let pick = part.pick()?;
-    let is_of_pick = |claim: &Claim, side: &str| match &claim.subject {
-        Subject::Level { factor, .. } => pick.levels.get(factor).is_some_and(|level| level == side),
-        Subject::Scenario { .. } | Subject::Control { .. } => pick.label == side,
-    };
-    let claims = part.judgement.claims.iter().chain(&part.judgement.versus);
-    let worse = claims.filter(|claim| is_a_choice(claim, part)).filter_map(|claim| {
+    let worse = choices(part).filter_map(|claim| {
         let (tail, (a, b)) = (claim.tail?, claim.names());
         match tail.is_worse {
-            true if is_of_pick(claim, a) => Some((tail, (a, b))),
+            true if is_side_of(claim, a, pick) => Some((tail, (a, b))),
             // The other way round.
-            false if is_of_pick(claim, b) => {
+            false if is_side_of(claim, b, pick) => {
                 let (low, high) = (1.0 / tail.high, 1.0 / tail.low);
                 Some((Tailed { ratio: 1.0 / tail.ratio, low, high, is_worse: true, ..tail }, (b, a)))
             }
             _ => None,
         }
     });
-    let (tail, (a, b)) = worse.max_by(|a, b| a.0.ratio.ln().abs().total_cmp(&b.0.ratio.ln().abs()))?;
-    Some(format!("But {}.", words(&tail, (&name(a), &name(b)), part)))
+    let worst = worse.max_by(|a, b| a.0.ratio.ln().abs().total_cmp(&b.0.ratio.ln().abs()));
+    let of_tail = worst.map(|(tail, (a, b))| words(&tail, (&name(a), &name(b)), part));
+    let of_shape = || {
+        let claim = slow_pick(part)?;
+        let (a, b) = claim.names();
+        Some(shape_words((&name(a), &name(b)), claim.shapes.as_ref()?, part))
+    };
+    Some(format!("But {}.", of_tail.or_else(of_shape)?))
+}
+
+/// The comparison that means alone did not decide, as the pick is far slower than usual more often than the other side.
+#[must_use]
+pub fn slow_pick(part: &Part) -> Option<&Claim> {
+    let pick = part.pick().filter(|pick| pick.slow.is_some_and(|slow| slow.slow > 0))?;
+    let is_it = |claim: &&Claim| {
+        let (a, b) = claim.names();
+        let often = claim.shapes.map(|shapes| if often_first(&shapes) { a } else { b });
+        claim.verdict == Some(Verdict::Inconclusive) && often.is_some_and(|side| is_side_of(claim, side, pick))
+    };
+    choices(part).find(is_it)
+}
+
+/// The comparisons between whose sides one may choose.
+fn choices(part: &Part) -> impl Iterator<Item = &Claim> {
+    part.judgement.claims.iter().chain(&part.judgement.versus).filter(move |claim| is_a_choice(claim, part))
+}
+
+/// Whether a side of a claim is this scenario, or a level of it.
+fn is_side_of(claim: &Claim, side: &str, row: &Row) -> bool {
+    match &claim.subject {
+        Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| level == side),
+        Subject::Scenario { .. } | Subject::Control { .. } => row.label == side,
+    }
 }
 
 /// Whether one may choose between its sides: a rate or the like is given.

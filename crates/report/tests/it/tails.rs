@@ -233,6 +233,35 @@ fn jobs() -> Contents {
     contents
 }
 
+/// By its mean xfs is the faster; a sixth of its turns are far slower than its others. Five rounds show no percentile of speed.
+#[test]
+fn a_pick_that_is_slow_now_and_then_has_it_in_the_short_answer() {
+    let said = |slow: f64| {
+        let mut contents = jobs();
+        contents.trials.retain(|trial| trial.round < 5);
+        let trials = contents.trials.clone();
+        contents.runs.retain(|run| trials.iter().any(|trial| trial.id == run.trial));
+        let is_of_xfs = |run: &RunRow| trials.iter().any(|trial| trial.id == run.trial && trial.scenario == "xfs");
+        for run in contents.runs.iter_mut().filter(|run| is_of_xfs(run)) {
+            let seconds = if [4, 9].contains(&run.run) { slow } else { 0.6 };
+            run.metrics.insert("compile_seconds".into(), seconds * (1.0 + 0.001 * f64::from(run.run % 3)));
+        }
+        short(&Input::new(contents, report::input::Details::default()))
+    };
+    let now_and_then = said(1.5);
+    for expected in [
+        "Use xfs: by the mean it is the fastest of the 2 scenarios.",
+        "But 10 of 60 ",
+        " of xfs were below half of their usual speed (true share ",
+        ", and of ext4 0 of 60.",
+        "that none of the 2 scenarios is faster by the mean.",
+    ] {
+        assert!(now_and_then.contains(expected), "{expected} in {now_and_then}");
+    }
+    let steady = said(0.7);
+    assert!(steady.contains("Use xfs: it is the fastest of the 2 scenarios.") && !steady.contains("But"), "{steady}");
+}
+
 /// What takes longer is slower: of speeds it has the smaller part.
 #[test]
 fn a_percentile_of_speed_is_smaller_where_turns_take_longer() {
