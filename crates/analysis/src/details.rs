@@ -46,6 +46,8 @@ impl Line {
 pub struct TailOfTrial {
     /// Microseconds that 99 % of an operation's took at most, a run each; by operation.
     pub p99: BTreeMap<String, Vec<f64>>,
+    /// The same of all its runs together, from their merged counts.
+    pub whole_p99: BTreeMap<String, f64>,
     /// Rates of its seconds, one run after the other; by series.
     pub seconds: BTreeMap<String, Vec<f64>>,
 }
@@ -67,6 +69,8 @@ pub struct Details {
     pub runs_read: usize,
     /// How many measured runs there are.
     pub runs_all: usize,
+    /// The trial whose runs are being added, and their merged latencies by operation.
+    merging: (i64, BTreeMap<String, Latency>),
 }
 
 impl Details {
@@ -97,7 +101,7 @@ impl Details {
         Ok(details)
     }
 
-    /// Adds one run's detail.
+    /// Adds one run's detail. The runs of a trial come one after the other, as no more than one trial's latencies are kept apart.
     pub fn add(&mut self, trial: &Trial, detail: &RunDetail) {
         self.runs_read += 1;
         let latencies = self.latencies.entry(trial.scenario.clone()).or_default();
@@ -105,8 +109,14 @@ impl Details {
             latencies.entry(operation.clone()).or_default().merge(latency);
         }
         let tail = self.tails.entry(trial.id).or_default();
+        if self.merging.0 != trial.id {
+            self.merging = (trial.id, BTreeMap::new());
+        }
         for (operation, latency) in detail.latencies.iter().filter(|(_, latency)| latency.count() > 0) {
             tail.p99.entry(operation.clone()).or_default().push(latency.microseconds_at(TAIL));
+            let whole = self.merging.1.entry(operation.clone()).or_default();
+            whole.merge(latency);
+            tail.whole_p99.insert(operation.clone(), whole.microseconds_at(TAIL));
         }
         let runs = self.runs.entry(trial.scenario.clone()).or_default();
         for (name, rates) in detail.series.iter().filter(|(name, _)| name.ends_with("_per_second")) {

@@ -56,7 +56,12 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
         if more_is_better && turns(runs, primary).into_iter().any(|figure| figure <= 0.0) {
             return Some(0.0);
         }
-        let runs: Vec<(f64, f64)> = tail.p99.get(operation.as_ref()?)?.iter().map(|value| (*value, 1.0)).collect();
+        let operation = operation.as_ref()?;
+        // A mean of turns' percentiles depends on how many operations a turn has; a percentile of all of them does not.
+        if order == Order::Turns {
+            return tail.whole_p99.get(operation).copied();
+        }
+        let runs: Vec<(f64, f64)> = tail.p99.get(operation)?.iter().map(|value| (*value, 1.0)).collect();
         figure::of_runs(&runs, Rule::of(order, "µs", Zero::Stall))
     };
     let worst =

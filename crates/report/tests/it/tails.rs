@@ -2,8 +2,10 @@
 
 use crate::export;
 use crate::fixture::{self, Row, Table, transactions};
-use ledger::model::{Contents, Order, RunRow};
-use report::input::Input;
+use ledger::model::{Contents, Order, RunDetail, RunRow};
+use observe::latency::Latency;
+use report::input::{Details, Input};
+use std::time::Duration;
 
 /// Two filesystems by their values.
 fn two(ext4: &[f64], xfs: &[f64]) -> Table {
@@ -277,6 +279,32 @@ fn a_percentile_of_speed_is_smaller_where_turns_take_longer() {
     assert!((claim["ratio"].as_f64().expect("a ratio") - 1.0 / 0.962).abs() < 0.01, "{claim}");
     let said = report::answer(&Input::new(jobs(), report::input::Details::default())).join("\n");
     assert!(said.contains("the 1st percentile of speed of xfs is 0."), "{said}");
+}
+
+/// Of one distribution, of which 0.7 % are slow, turns of 50 operations and turns of 5,000: a short turn's 99th percentile is its slowest.
+#[test]
+fn a_percentile_does_not_depend_on_how_long_turns_are() {
+    let latency = |operations: u32, slow: u32| {
+        let mut latency = Latency::default();
+        (0..operations).for_each(|number| latency.record(Duration::from_millis(if number < slow { 20 } else { 1 })));
+        RunDetail { latencies: [("transaction".into(), latency)].into(), ..RunDetail::default() }
+    };
+    let long = latency(5_000, 35);
+    let short = [0, 1].map(|slow| latency(50, slow));
+    let mut contents = fixture::contents(&two(&EXT4, &EXT4));
+    contents.study.analysis.order = Order::Turns;
+    let mut details = Details::default();
+    for run in std::mem::take(&mut contents.runs) {
+        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("its trial");
+        for turn in 0..20_u32 {
+            details.add(trial, if trial.scenario == "xfs" { &short[usize::from(turn < 7)] } else { &long });
+            contents.runs.push(RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() });
+        }
+    }
+    let json = export::json(&Input::new(contents, details));
+    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
+    let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
+    assert_eq!((&latency["claims"][0]["verdict"], &latency["claims"][0]["ratio"]), (&"equivalent".into(), &1.0.into()));
 }
 
 /// In a run that did nothing nothing took long: no tail is the shorter for it.
