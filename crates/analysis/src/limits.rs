@@ -2,8 +2,9 @@
 
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::{Centre, centre, simultaneous};
-use ledger::model::{Contents, LimitRecord};
+use ledger::model::{Contents, LimitRecord, Phase};
 use observe::metric::{Direction, Metric};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// One limit held against one scenario.
 #[derive(Debug, Clone)]
@@ -74,21 +75,46 @@ pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
     let all = &contents.study.limits;
     let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
     let of_limit = |limit: &LimitRecord| {
-        let rounds = contents.values(&limit.metric);
-        let columns = of_workload(limit);
-        let primary = columns.first().map_or("", |column| &*contents.scenarios[*column].primary_metric);
-        let measured = contents.values(primary);
-        let figures = |column: usize| {
-            let values: Vec<f64> = rounds.iter().filter_map(|round| round[column]).collect();
-            let is_without = |(round, row): &(usize, &Vec<Option<f64>>)| {
-                row[column].is_some() && rounds.get(*round).is_none_or(|figures| figures[column].is_none())
-            };
-            (values, measured.iter().enumerate().filter(is_without).count())
+        let measured = measured(contents, limit);
+        let figures = |column: usize| -> (Vec<f64>, usize) {
+            let found = measured.get(&*contents.scenarios[column].label);
+            found
+                .map_or_else(Default::default, |found| (found.figures.values().copied().collect(), found.without.len()))
         };
-        let columns = columns.into_iter();
+        let columns = of_workload(limit).into_iter();
         columns.map(|column| held(contents, limit, column, (figures(column), confidence))).collect::<Vec<_>>()
     };
     all.iter().flat_map(of_limit).collect()
+}
+
+/// A scenario's figures of a limited metric, by round.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    /// As they were measured; of a round's groups the worst.
+    pub figures: BTreeMap<u32, f64>,
+    /// Rounds in which it was measured and has no figure of this in a trial: in some run nothing was done.
+    pub without: BTreeSet<u32>,
+}
+
+/// By scenario. Of the figures that claims rest on what a group of scenarios suffered is taken off; a limit is not on that.
+pub(crate) fn measured<'a>(contents: &'a Contents, limit: &LimitRecord) -> BTreeMap<&'a str, Measured> {
+    let of_workload = contents.scenarios.iter().find(|scenario| scenario.workload == limit.workload);
+    let primary = of_workload.map_or("", |scenario| &*scenario.primary_metric);
+    let mut all: BTreeMap<&str, Measured> = BTreeMap::new();
+    let mut known: HashSet<i64> = HashSet::new();
+    for (trial, value) in contents.trial_values(Phase::Main, &limit.metric) {
+        known.insert(trial.id);
+        let worst = all.entry(&trial.scenario).or_default().figures.entry(trial.round).or_insert(value);
+        *worst = if limit.is_least { value.min(*worst) } else { value.max(*worst) };
+    }
+    let measured = contents.trial_values(Phase::Main, primary).into_iter();
+    for (trial, _) in measured.filter(|(trial, _)| !known.contains(&trial.id)) {
+        all.entry(&trial.scenario).or_default().without.insert(trial.round);
+    }
+    for Measured { figures, without } in all.values_mut() {
+        figures.retain(|round, _| !without.contains(round));
+    }
+    all
 }
 
 fn held(

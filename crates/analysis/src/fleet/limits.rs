@@ -2,6 +2,7 @@
 
 use super::FleetHost;
 use super::part::{host_of_rounds, places};
+use crate::limits::measured;
 use crate::row::simultaneous;
 use ledger::model::{Contents, LimitRecord};
 use observe::metric::{Direction, Metric};
@@ -90,19 +91,15 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
     let count = all.iter().map(|limit| of_workload(limit).len()).sum();
     let confidence = simultaneous(contents.study.analysis.confidence, count);
     let of_limit = |limit: &LimitRecord| -> Vec<FleetLimit> {
-        let values = contents.values(&limit.metric);
-        let columns = of_workload(limit);
-        let primary = columns.first().map_or("", |column| &*contents.scenarios[*column].primary_metric);
-        let measured = contents.values(primary);
+        let measured = measured(contents, limit);
         let held = |column: usize| {
-            let (mut rounds, mut without) = (vec![Vec::new(); hosts.len()], vec![0; hosts.len()]);
-            for round in 0..values.len().max(measured.len()) {
-                let Some(host) = host_of.get(&(round as u32)) else { continue };
-                let figure = |of: &[Vec<Option<f64>>]| of.get(round).and_then(|row| row[column]);
-                match figure(&values) {
-                    Some(value) => rounds[*host].push(value),
-                    None => without[*host] += usize::from(figure(&measured).is_some()),
-                }
+            let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); hosts.len()];
+            let mut without = vec![0; hosts.len()];
+            let found = measured.get(&*contents.scenarios[column].label);
+            for (round, host) in &host_of {
+                let figure = found.and_then(|found| found.figures.get(round));
+                rounds[*host].extend(figure);
+                without[*host] += usize::from(found.is_some_and(|found| found.without.contains(round)));
             }
             FleetLimit {
                 label: contents.scenarios[column].label.clone(),
@@ -113,7 +110,7 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
                 without,
             }
         };
-        columns.iter().map(|column| held(*column)).collect()
+        of_workload(limit).into_iter().map(held).collect()
     };
     all.iter().flat_map(of_limit).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::LimitRecord;
+use ledger::model::{LimitRecord, RunRow, Trial};
 use observe::metric::{Direction, Metric};
 use report::Place;
 
@@ -220,4 +220,38 @@ fn a_limit_is_not_kept_by_standing_still() {
         assert!(said.starts_with("Not known: ") && said.contains("has no figure in 1 of 6 rounds"), "{said}");
         assert!(!said.contains("more rounds"), "{said}");
     }
+}
+
+/// Groups of a round are compared by the baseline, which is in each: of 800 a second in a slow group 1,131 are compared. The limit is on 800.
+#[test]
+fn a_limit_is_on_what_was_measured_and_not_on_what_is_compared() {
+    let speeds = [800.0, 808.0, 792.0, 804.0, 796.0, 800.0];
+    let rows = ["ext4", "btrfs"].map(|label| Row::new(label, &speeds)).into();
+    let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
+    let mut contents = fixture::contents(&table);
+    contents.scenarios[0].baseline = true;
+    let metric = "transactions_per_second".to_string();
+    contents.study.limits = vec![LimitRecord {
+        title: String::new(),
+        workload: "oltp".into(),
+        metric: metric.clone(),
+        value: 1000.0,
+        is_least: true,
+        source: String::new(),
+    }];
+    for (trial, run) in contents.trials.clone().into_iter().zip(contents.runs.clone()) {
+        contents.trials[trial.id as usize - 1].group = Some(1);
+        if trial.scenario == "ext4" {
+            let (id, mut fast) = (trial.id + 1000, run.clone());
+            fast.metrics.insert(metric.clone(), 2.0 * run.metrics[&metric]);
+            contents.runs.push(RunRow { id, trial: id, ..fast });
+            contents.trials.push(Trial { id, group: Some(0), ..trial });
+        }
+    }
+    let input = report::input::Input::new(contents, Default::default());
+    let compared = fixture::row_of_json(&input, "btrfs")["geometric_mean"].as_f64().expect("a mean");
+    assert!((1100.0..1160.0).contains(&compared), "{compared}");
+    let said = report::summary(&input, &Place::default(), 100, false);
+    let is_broken = |line: &str| line.contains("btrfs") && line.contains("800 1/s") && line.ends_with("no");
+    assert!(said.starts_with("No: ") && said.lines().any(is_broken), "{said}");
 }
