@@ -18,7 +18,7 @@ const REQUESTS: &str = "requests";
 /// How a kind's metric begins.
 const KIND: &str = "errors_";
 
-/// A scenario's errors, over all its counted trials.
+/// A scenario's errors, over all its counted trials but a screen's.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Errors {
     /// What was asked for: requests, transactions.
@@ -71,7 +71,8 @@ impl Errors {
 /// By scenario, of those whose load counts errors. Kinds are known where the metrics of the kinds were read.
 #[must_use]
 pub fn errors(contents: &Contents) -> BTreeMap<String, Errors> {
-    let finished = contents.counted_trials().into_iter().filter(|trial| trial.state == TrialState::Finished);
+    let counted = contents.counted_trials().into_iter();
+    let finished = counted.filter(|trial| trial.state == TrialState::Finished && trial.phase != Phase::Screen);
     let trials: HashMap<i64, &Trial> = finished.map(|trial| (trial.id, trial)).collect();
     let mut errors: BTreeMap<String, Errors> = BTreeMap::new();
     for run in contents.runs.iter().filter(|run| !run.warm_up && run.metrics.contains_key(ERRORS)) {

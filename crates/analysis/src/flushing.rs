@@ -1,9 +1,9 @@
-//! Whether commits reach the device: the flushes it got in a scenario's measured runs, against the commits acknowledged.
+//! Whether commits reach the device: the flushes it got in a scenario's measured runs, those of a screen left out, against the commits acknowledged.
 //!
 //! What was measured beats what settings promise. Judged only where the counters can tell; elsewhere nothing is said. The
 //! conductor asks it, too.
 
-use ledger::model::{Contents, RunRow, Scenario, TrialState};
+use ledger::model::{Contents, Phase, RunRow, Scenario, TrialState};
 use observe::durability::Class;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -85,7 +85,8 @@ impl Sums<'_> {
 #[must_use]
 pub fn flushing(contents: &Contents) -> BTreeMap<String, Flushing> {
     let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
-    let finished = contents.counted_trials().into_iter().filter(|trial| trial.state == TrialState::Finished);
+    let counted = contents.counted_trials().into_iter();
+    let finished = counted.filter(|trial| trial.state == TrialState::Finished && trial.phase != Phase::Screen);
     let scenario_of: HashMap<i64, &str> = finished
         .map(|trial| {
             sums.entry(&trial.scenario).or_default().facts.push(&trial.facts);

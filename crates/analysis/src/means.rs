@@ -5,7 +5,7 @@ use crate::health::mean;
 use crate::row::Row;
 use crate::view::Part;
 use ledger::figure::{self, Zero};
-use ledger::model::Contents;
+use ledger::model::{Contents, Phase};
 use std::collections::BTreeMap;
 
 /// Names that `observe` gives to what it samples begin with what was sampled.
@@ -29,12 +29,12 @@ pub fn is_own(name: &str) -> bool {
 /// By scenario and metric.
 pub type Means<'a> = BTreeMap<&'a str, BTreeMap<String, f64>>;
 
-/// Of every metric, over the figures of trials.
+/// Of every metric, over the figures of the main rounds' trials, as the primary metric's own means are.
 #[must_use]
 pub fn metric_means<'a>(part: &'a Part, contents: &Contents) -> Means<'a> {
     let counting = Counting::of(contents);
     let mut figures: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
-    for (id, runs) in &counting.runs {
+    for (id, runs) in counting.runs.iter().filter(|(id, _)| counting.trials[id].phase == Phase::Main) {
         let mut of_trial: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         for run in runs {
             for (name, value) in &run.metrics {

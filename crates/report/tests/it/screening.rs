@@ -145,6 +145,29 @@ fn under_way_there_is_no_answer() {
     );
 }
 
+/// The screen asked "ext4 · none", too: its errors, and its commits without flushes, are in no other figure.
+#[test]
+fn what_went_wrong_in_the_screen_is_in_no_figure() {
+    let mut contents = contents(6, true);
+    let of_screen: Vec<i64> =
+        contents.trials.iter().filter(|trial| trial.phase == Phase::Screen).map(|trial| trial.id).collect();
+    let found = [
+        ("asked", 1000.0),
+        ("errors", 400.0),
+        ("errors_wrong_status", 400.0),
+        ("commits", 1000.0),
+        ("flushes_per_commit", 0.0),
+        ("device_flushes", 0.0),
+    ];
+    for run in contents.runs.iter_mut().filter(|run| of_screen.contains(&run.trial)) {
+        run.metrics.extend(found.map(|(name, value)| (name.to_string(), value)));
+    }
+    let input = input(contents);
+    let row = fixture::row_of_json(&input, "ext4 · none");
+    assert!(row["errors"].is_null() && row["does_not_flush"].is_null(), "{row}");
+    assert!(!report::terminal(&input, 200, false).contains("wrong status"));
+}
+
 #[test]
 fn what_was_screened_out_is_no_hole_and_its_figures_are_nowhere() {
     let of_study = input(contents(6, true));

@@ -304,6 +304,20 @@ fn a_study_of_everything_may_be_confirmed_too() {
     );
 }
 
+/// New rounds are shown beside the figures by which it was picked, and are in none of them.
+#[test]
+fn new_rounds_are_in_no_mean_of_a_metric() {
+    let input = input(tuned(NEW, 6));
+    let view = analysis::view::View::of(&input.contents, &input.details, |_, _| true);
+    let part = &view.parts[0];
+    let means = analysis::means::metric_means(part, &input.contents);
+    for label in ["xfs", "f2fs", "ext4"] {
+        let mean = part.row(label).and_then(|row| row.centre).expect("values").mean;
+        let in_table = means[label]["transactions_per_second"];
+        assert!((in_table / mean - 1.0).abs() < 1e-9, "{label}: {in_table} and not {mean}");
+    }
+}
+
 #[test]
 fn who_was_dropped_is_no_hole() {
     let input = input(tuned(NEW, 6));
