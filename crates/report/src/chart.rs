@@ -13,6 +13,7 @@ pub mod latency;
 pub mod levels;
 pub mod pareto;
 pub mod ranking;
+pub mod ratios;
 pub mod shares;
 pub mod throughput;
 pub mod trust;

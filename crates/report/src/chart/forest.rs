@@ -1,6 +1,6 @@
 //! Is it real: every claim's ratio with its interval, the band in which a difference does not matter, and the verdict.
 
-use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted, fitted_names, width_of};
+use super::{Picture, WIDTH, fitted, fitted_names, ratios, width_of};
 use crate::claims::{interval_words, verdict_words};
 use crate::flushing::{self, DAGGER, NAME_MARK};
 use crate::number::ratio_precise;
@@ -10,8 +10,6 @@ use analysis::levels::bare;
 use analysis::view::Part;
 use stats::Verdict;
 
-const ROW: f64 = 46.0;
-const TOP: f64 = 8.0;
 /// More rows than this make no picture; the table below has them all.
 pub const ROWS_MAX: usize = 60;
 
@@ -22,47 +20,30 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     if claims.is_empty() {
         return None;
     }
-    let reach = 1.0 + 1.5 * margin;
-    let low = claims.iter().map(|claim| claim.low.min(claim.ratio)).fold(1.0 / reach, f64::min);
-    let high = claims.iter().map(|claim| claim.high.max(claim.ratio)).fold(reach, f64::max);
-    // An interval from few rounds may reach from nothing to a thousandfold: the arrow at the edge is enough.
-    let axis = Axis::logarithmic(low.max(0.02), high.min(50.0), 10.0, WIDTH - 10.0);
-    let bottom = TOP + ROW * claims.len() as f64;
-    let mut svg = Svg::new(id);
-    let band = (axis.at(1.0 / (1.0 + margin)), axis.at(1.0 + margin));
-    svg.rectangle(
-        (band.0, TOP),
-        (band.1 - band.0, bottom - TOP),
-        "currentColor",
-        0.09,
-        "differences in here do not matter",
-    );
-    let ticks = axis.ticks(5);
-    for tick in &ticks {
-        let x = axis.at(*tick);
-        svg.grid_line((x, TOP), (x, bottom));
-        svg.faint_text(x.clamp(16.0, WIDTH - 16.0), bottom + 16.0, Anchor::Middle, &super::tick_label(*tick, &ticks));
-    }
-    svg.reference_line((axis.at(1.0), TOP), (axis.at(1.0), bottom));
-    let names = names(&claims, part);
-    (0..=claims.len()).for_each(|i| svg.may_be_cut(TOP + ROW * i as f64));
-    for (i, claim) in claims.iter().enumerate() {
-        draw_claim(&mut svg, (claim, &names[i]), part, &axis, TOP + ROW * i as f64);
-    }
+    let row = |(claim, name): (&&Claim, String)| {
+        let verdict = verdict_words(claim, part);
+        let (ratio, interval) = (ratio_precise(claim.ratio), interval_words(claim, part.confidence));
+        ratios::Row {
+            name,
+            ratio: (claim.ratio, claim.low, claim.high),
+            is_shown: matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower)),
+            tip: format!("{}: {ratio} ({interval}), {verdict}", about(claim, part)),
+            verdict,
+        }
+    };
+    let rows: Vec<ratios::Row> = claims.iter().zip(names(&claims, part)).map(row).collect();
     let better = if part.more_is_better { "better →" } else { "← better" };
     let to = match common(&claims) {
         Some(against) if part.baseline.as_deref() == Some(against) => " to the baseline".to_string(),
         Some(against) => format!(" to {}", fitted(against, WIDTH - width_of("ratio to, log · ← better"))),
         None => String::new(),
     };
-    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio{to}, log · {better}"));
-    let title = format!("{}: ratios with their intervals", part.workload);
-    Some(svg.finish(
-        WIDTH,
-        bottom + 42.0,
-        &title,
-        "Each line is a comparison of two scenarios or two levels of a factor.",
-    ))
+    let around = ratios::Around {
+        axis: &format!("ratio{to}, log · {better}"),
+        title: &format!("{}: ratios with their intervals", part.workload),
+        description: "Each line is a comparison of two scenarios or two levels of a factor",
+    };
+    Some(ratios::draw(id, &rows, margin, &around))
 }
 
 /// The one scenario that all scenarios are compared with; none where they differ in that or none is compared.
@@ -111,29 +92,4 @@ fn about(claim: &Claim, part: &Part) -> String {
         Subject::Scenario { .. } => both(names.0, names.1),
         Subject::Control { .. } => "A/A control: the same scenario twice".into(),
     }
-}
-
-fn draw_claim(svg: &mut Svg, (claim, name): (&Claim, &str), part: &Part, axis: &Axis, top: f64) {
-    let verdict = verdict_words(claim, part);
-    svg.text(4.0, top + 14.5, Anchor::Start, name);
-    let is_plain = !matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower));
-    if is_plain {
-        svg.faint_text(WIDTH - 4.0, top + 14.5, Anchor::End, &verdict);
-    } else {
-        svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &verdict);
-    }
-    let y = top + 30.0;
-    let (low, high) = (axis.at(claim.low), axis.at(claim.high));
-    svg.line((low, y), (high, y), "currentColor", 1.6);
-    for end in [low, high] {
-        svg.line((end, y - 4.0), (end, y + 4.0), "currentColor", 1.6);
-    }
-    let tip = format!(
-        "{}: {} ({}), {verdict}",
-        about(claim, part),
-        ratio_precise(claim.ratio),
-        interval_words(claim, part.confidence)
-    );
-    // Filled when the difference is shown, pale when it is not.
-    svg.mark(0, axis.at(claim.ratio), y, 5.5, if is_plain { 0.35 } else { 1.0 }, &tip);
 }

@@ -26,7 +26,7 @@ pub fn draw(id: &str, part: &FleetPart, hosts: &[FleetHost]) -> Option<Picture> 
     let is_named = hosts.len() <= NAMED_MAX;
     let widest = hosts.iter().map(|host| width_of(&host.host.name)).fold(0.0, f64::max).min(NAME_MAX);
     let left = if is_named { widest + 14.0 } else { 10.0 };
-    let axis = Axis::logarithmic(low.max(0.02), high.min(50.0), left, WIDTH - 10.0);
+    let axis = Axis::logarithmic(low, high, left, WIDTH - 10.0);
     let mut svg = Svg::new(id);
     let names: Vec<&str> = shown.iter().map(|place| &*part.scenarios[*place].label).collect();
     let top = svg.legend(&names, |svg, index, x, y| svg.mark(shown[index], x + 6.0, y + 6.0, 5.0, 1.0, ""));
