@@ -5,6 +5,7 @@ use crate::flushing::DAGGER;
 use crate::number::{Scale, percent, words};
 use analysis::row::{Centre, centre};
 use analysis::view::View;
+use ledger::figure::{self, Zero};
 use ledger::model::{Contents, Scenario, TableRecord};
 use observe::metric::Direction;
 
@@ -28,7 +29,7 @@ pub struct Pivot<'a> {
 /// What is known of one pair of levels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cell {
-    /// Measured here, over trials; none: not measured.
+    /// Measured here, over rounds; none: not measured.
     pub ours: Option<Centre>,
     /// Published, of another machine.
     pub published: Option<f64>,
@@ -53,18 +54,18 @@ impl Pivot<'_> {
 }
 
 impl Pivot<'_> {
-    /// What stands below it. That all of n trials lie on one side of the median has the chance of n coins on one side (W. J. Conover, Practical
+    /// What stands below it. That all of n rounds lie on one side of the median has the chance of n coins on one side (W. J. Conover, Practical
     /// Nonparametric Statistics, 3.2).
     #[must_use]
     pub fn note(&self) -> String {
         let ours = self.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
         let fewest = ours.map(|ours| ours.count).min().unwrap_or(0);
-        let text = "Median over trials, in brackets the smallest and the largest";
+        let text = "Median over rounds, in brackets the smallest and the largest";
         if fewest < 2 {
             return format!("{text}.");
         }
         let confidence = (1.0 - 0.5_f64.powi(fewest as i32 - 1)).min(0.999);
-        format!("{text}: the median lies between them with {} confidence ({fewest} trials).", percent(confidence))
+        format!("{text}: the median lies between them with {} confidence ({fewest} rounds).", percent(confidence))
     }
 
     /// Each row of levels, and below it what others published; `mark` stands behind the figures of what does not flush, and
@@ -138,8 +139,10 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
         of_workload().filter(|(_, scenario)| both(scenario)).collect()
     };
     let ours = |scenarios: &[(usize, &Scenario)]| {
-        let found = scenarios.iter().flat_map(|(index, _)| values.iter().filter_map(move |round| round[*index]));
-        centre(found.collect(), contents.study.analysis.confidence)
+        let is_claimed = scenarios.iter().any(|(_, scenario)| scenario.primary_metric == table.metric);
+        let columns: Vec<usize> = scenarios.iter().map(|(index, _)| *index).collect();
+        let found = by_round(&values, &columns, if is_claimed { Zero::Stall } else { Zero::Count });
+        centre(found, contents.study.analysis.confidence)
     };
     let published = |row: &str, column: &str| {
         let (_, cells) = table.published.iter().find(|(name, _)| name == row)?;
@@ -160,4 +163,19 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
         if table.title.is_empty() { format!("{}: {}", table.workload, table.metric) } else { table.title.clone() };
     let metric = words(&table.metric);
     Pivot { title: format!("{title}{unit}"), metric, columns, rows, source: &table.source, scale }
+}
+
+/// One value a round, the mean over these scenarios: they are no repetitions of each other. Of rounds that lack one only where all do.
+fn by_round(values: &[Vec<Option<f64>>], columns: &[usize], zero: Zero) -> Vec<f64> {
+    let is_measured = |column: &usize| values.iter().any(|round| round[*column].is_some());
+    let measured: Vec<usize> = columns.iter().copied().filter(is_measured).collect();
+    let of_round = |round: &Vec<Option<f64>>| measured.iter().filter_map(|column| round[*column]).collect::<Vec<f64>>();
+    let (whole, in_part): (Vec<Vec<f64>>, Vec<Vec<f64>>) =
+        values.iter().map(of_round).filter(|round| !round.is_empty()).partition(|round| round.len() == measured.len());
+    let mean = |round: &Vec<f64>| match round[..] {
+        // As it is, to the last bit.
+        [one] => one,
+        _ => figure::mean(round, zero),
+    };
+    if whole.is_empty() { in_part.iter().map(mean).collect() } else { whole.iter().map(mean).collect() }
 }

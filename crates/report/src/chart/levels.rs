@@ -43,7 +43,7 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
         for (column, cell, centre) in measured {
             let at = |value: f64| axis.at(scale.apply(value));
             let tip = format!(
-                "{row}, {}: {} ({}–{}), {} trials",
+                "{row}, {}: {} ({}–{}), {} rounds",
                 pivot.columns[column],
                 scale.with_unit(centre.mean),
                 scale.number(centre.low),

@@ -88,7 +88,7 @@ fn dagger_note(is_marked: bool) -> String {
 #[must_use]
 pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<Block> {
     let picture = chart::levels::draw(&format!("levels-{i}"), pivot)?;
-    let caption = format!("Geometric means over trials with their {} intervals.", percent(confidence));
+    let caption = format!("Geometric means over rounds with their {} intervals.", percent(confidence));
     let chart = Chart::new(picture, format!("{caption}{}", dagger_note(pivot.is_marked())));
     Some(Block::Charts(Layout::Below, vec![chart]))
 }

@@ -143,8 +143,8 @@ fn a_study_gets_the_tables_that_it_asks_for() {
         8G                             –     –                    –                    –
           published                  900   800
         2G           3,769 (3,661–3,871)     –  3,896 (3,766–4,011)  3,111 (2,990–3,215)
-        Median over trials, in brackets the smallest and the largest: the median lies between them with
-          96.9 % confidence (6 trials).
+        Median over rounds, in brackets the smallest and the largest: the median lies between them with
+          96.9 % confidence (6 rounds).
         Published: somebody <1999>"#]]
     .assert_eq(&table.join("\n"));
     input.contents.study.tables[0].only = vec![("storage.filesystem".into(), "xfs".into())];
@@ -156,4 +156,10 @@ fn a_study_gets_the_tables_that_it_asks_for() {
     let page = report::html(&input);
     assert!(page.contains("id=\"levels-0\""), "and a picture of it");
     assert!(page.contains("128M, published") && page.contains("somebody &lt;1999&gt;"), "the page has it too");
+    // Three filesystems in a cell are no repetitions of each other: a round is one value.
+    let table = &mut input.contents.study.tables[0];
+    table.columns = table.rows.clone();
+    table.published.clear();
+    let text = report::terminal(&input, 100, false);
+    assert!(text.contains("(6 rounds)"), "{text}");
 }
