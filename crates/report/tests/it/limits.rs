@@ -243,7 +243,7 @@ fn a_limit_is_on_what_was_measured_and_not_on_what_is_compared() {
         contents.trials[trial.id as usize - 1].group = Some(1);
         if trial.scenario == "ext4" {
             let (id, mut fast) = (trial.id + 1000, run.clone());
-            fast.metrics.insert(metric.clone(), 2.0 * run.metrics[&metric]);
+            fast.metrics.insert(metric.as_str().into(), 2.0 * run.metrics[metric.as_str()]);
             contents.runs.push(RunRow { id, trial: id, ..fast });
             contents.trials.push(Trial { id, group: Some(0), ..trial });
         }

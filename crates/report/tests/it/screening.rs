@@ -160,7 +160,7 @@ fn what_went_wrong_in_the_screen_is_in_no_figure() {
         ("device_flushes", 0.0),
     ];
     for run in contents.runs.iter_mut().filter(|run| of_screen.contains(&run.trial)) {
-        run.metrics.extend(found.map(|(name, value)| (name.to_string(), value)));
+        run.metrics.extend(found.map(|(name, value)| (name.into(), value)));
     }
     let input = input(contents);
     let row = fixture::row_of_json(&input, "ext4 · none");

@@ -104,7 +104,7 @@ pub fn verify(seed: u64, sizes: Sizes, places: Places, host: &str) -> Result<(),
         let path = pages.join(id(&article).replace(':', "/")).with_extension("txt");
         let text = std::fs::read_to_string(&path).map_err(|source| Error::file("read", &path, source))?;
         if !text.contains(&article.sentence) {
-            let (place, found) = (path.display().to_string(), text.lines().take(3).collect());
+            let (place, found) = (path.display().to_string(), text.lines().take(3).collect::<String>());
             return Err(Error::wrong_data(place, article.sentence, found));
         }
     }

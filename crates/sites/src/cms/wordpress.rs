@@ -119,7 +119,7 @@ fn check(number: usize, article: &Article, row: &[Option<String>], host: &str) -
         let found = found.as_deref().unwrap_or_default();
         if found != expected {
             let same = expected.chars().zip(found.chars()).take_while(|(one, other)| one == other).count();
-            let excerpt = |text: &str| text.chars().skip(same).take(EXCERPT).collect();
+            let excerpt = |text: &str| text.chars().skip(same).take(EXCERPT).collect::<String>();
             let place = format!("the {what} of post {} of {host}, from character {same} on", FIRST + number);
             return Err(Error::wrong_data(place, excerpt(expected), excerpt(found)));
         }
