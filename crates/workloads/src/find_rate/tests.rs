@@ -69,7 +69,7 @@ fn shifted_rates_have_the_names_of_those_that_are_not() {
     let parameters = with(&[("probe_time", 3.0.into())]);
     let client = parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None);
     let names = |shift: f64| {
-        let mut tries = Tries::of(&client, shift);
+        let mut tries = Tries::of(&client, 8, shift);
         for rate in [100.0, 200.0, 200.0 * 2.0_f64.sqrt()] {
             tries.add(&parameters, rate * shift, tally(100, |_| 0.001));
         }
