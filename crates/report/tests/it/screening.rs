@@ -140,7 +140,8 @@ fn under_way_there_is_no_answer() {
     check(
         failed,
         expect![[r#"
-        The screen is in round 2 of 3, and 1 of its trials failed: there is no answer. A scenario without any value keeps it from telling factors apart; the command that began it measures it again with `--retry-failed`.
+        The screen is in round 2 of 3, and 1 of its trials failed: there is no answer. A scenario without any value keeps it from telling factors apart; the command that began it measures it again with
+          `--retry-failed`.
     "#]],
     );
 }
