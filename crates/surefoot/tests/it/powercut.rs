@@ -415,7 +415,7 @@ fn copied(said: &str) -> PathBuf {
 fn a_recovery_that_kills_the_guests_kernel_is_a_finding_whose_state_is_kept() {
     let world = World::new();
     let text = format!(
-        "{IN_GUEST}[storage]\nfilesystem = \"ext4\"\nmkfs = [\"-O\", \"^metadata_csum\"]\n\
+        "{IN_GUEST}[storage]\nfilesystem = \"ext4\"\nmkfs = [\"-O\", \"^metadata_csum\", \"-T\", \"small\"]\n\
          mount = [\"nobarrier\", \"errors=panic\"]\n[safety]\nbudget = \"30s\"\ntime = \"700ms\"\nsize = \"64MiB\"\nwrite_back = false\n"
     );
     let all = measured(&world, &text);
