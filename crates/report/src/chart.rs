@@ -178,6 +178,16 @@ impl Svg {
         );
     }
 
+    /// Lines at the ticks of an axis from left to right, and their labels below, which keep `edge` away from the picture's sides.
+    pub fn ticks_across(&mut self, axis: &Axis, count: usize, (top, bottom): (f64, f64), edge: f64) {
+        let ticks = axis.ticks(count);
+        for tick in &ticks {
+            let x = axis.at(*tick);
+            self.grid_line((x, top), (x, bottom));
+            self.faint_text(x.clamp(edge, WIDTH - edge), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
+        }
+    }
+
     /// A line through points; `tip` is shown when the pointer is over it.
     pub fn polyline(&mut self, points: &[(f64, f64)], stroke: &str, width: f64, opacity: f64, tip: &str) {
         if points.is_empty() {

@@ -13,27 +13,58 @@ use wire::{Answer, Connection, Keep, NamedRow, Param, Statement, Value};
 /// Statements by the thread that sent them.
 type Sent = Arc<Mutex<HashMap<ThreadId, u64>>>;
 
-/// Answers at once, and notes who asked.
-struct Answering(Sent);
+/// Answers at once, and notes who asked. It forgets its prepared statements as PostgreSQL does, and refuses those that it does not know.
+#[derive(Default)]
+struct Answering {
+    sent: Sent,
+    prepared: u32,
+    known: Vec<Statement>,
+}
+
+impl Answering {
+    fn noting(sent: &Sent) -> Answering {
+        Answering { sent: sent.clone(), ..Answering::default() }
+    }
+
+    fn note(&self) {
+        *self.sent.lock().expect("no thread panics with it").entry(std::thread::current().id()).or_default() += 1;
+    }
+}
 
 impl Connection for Answering {
     fn prepare(&mut self, _sql: &str) -> Result<Statement, wire::Error> {
-        Ok(Statement::numbered(0))
+        unreachable!("a replay prepares with the first execution")
     }
 
     fn start(
         &mut self,
-        _statement: Statement,
+        statement: Statement,
         _params: &[Param],
         _row: &mut dyn FnMut(Value),
     ) -> Result<Option<u64>, wire::Error> {
-        self.start_text("", &mut |_| {})
+        self.note();
+        let refused = wire::Error::Refused { code: "26000".into(), message: "it does not exist".into() };
+        if self.known.contains(&statement) { Ok(Some(0)) } else { Err(refused) }
     }
 
-    fn start_text(&mut self, _sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
-        let mut sent = self.0.lock().expect("no thread panics with it");
-        *sent.entry(std::thread::current().id()).or_default() += 1;
+    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        self.note();
+        if sql.contains("ALL") {
+            self.known.clear();
+        }
         Ok(Some(0))
+    }
+
+    fn start_preparing(
+        &mut self,
+        _sql: &str,
+        _params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<(Statement, Option<u64>), wire::Error> {
+        self.note();
+        self.prepared += 1;
+        self.known.push(Statement::numbered(self.prepared));
+        Ok((Statement::numbered(self.prepared), Some(0)))
     }
 
     fn keep_row(&mut self, _keep: Keep) {}
@@ -77,7 +108,7 @@ fn no_thread_has_all_of_a_log_that_comes_one_session_after_the_other() {
     for threads in [1, 2, 4] {
         for runs in [1, 4] {
             let (sent, interrupted) = (Sent::default(), AtomicBool::new(false));
-            let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering(sent.clone())));
+            let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering::noting(&sent)));
             let means = Means { connect: &connect, pace: Pace::Closed, threads, interrupted: &interrupted };
             let mut replay = Replay::new(&log, runs);
             for _ in 0..runs {
@@ -104,69 +135,6 @@ fn a_server_that_is_not_there_is_no_fault_of_a_thread() {
     }
 }
 
-/// A server that forgets its prepared statements as PostgreSQL does, and refuses those that it does not know.
-#[derive(Default)]
-struct Forgetting {
-    prepared: u32,
-    known: Vec<Statement>,
-}
-
-impl Connection for Forgetting {
-    fn prepare(&mut self, _sql: &str) -> Result<Statement, wire::Error> {
-        unreachable!("a replay prepares with the first execution")
-    }
-
-    fn start(
-        &mut self,
-        statement: Statement,
-        _params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, wire::Error> {
-        let refused = wire::Error::Refused { code: "26000".into(), message: "it does not exist".into() };
-        if self.known.contains(&statement) { Ok(Some(0)) } else { Err(refused) }
-    }
-
-    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
-        if sql.contains("ALL") {
-            self.known.clear();
-        }
-        Ok(Some(0))
-    }
-
-    fn start_preparing(
-        &mut self,
-        _sql: &str,
-        _params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<(Statement, Option<u64>), wire::Error> {
-        self.prepared += 1;
-        self.known.push(Statement::numbered(self.prepared));
-        Ok((Statement::numbered(self.prepared), Some(0)))
-    }
-
-    fn keep_row(&mut self, _keep: Keep) {}
-
-    fn kept(&mut self) -> Result<Option<NamedRow>, wire::Error> {
-        Ok(None)
-    }
-
-    fn is_in_transaction(&self) -> bool {
-        false
-    }
-
-    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
-        Ok(Some(0))
-    }
-
-    fn query(&mut self, _sql: &str) -> Result<Answer, wire::Error> {
-        Ok(Answer::default())
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-}
-
 /// As a pool leaves a connection to its next user.
 #[test]
 fn what_the_server_forgot_is_prepared_anew() {
@@ -176,7 +144,7 @@ fn what_the_server_forgot_is_prepared_anew() {
         |(second, asked): (usize, &&str)| format!("2026-11-24 01:00:{second:02}.000 UTC [7] joe@shop LOG:  {asked}\n");
     let text: String = asked.iter().enumerate().map(line).collect();
     let (log, interrupted) = (sqllog::read(&text, &Options::default()).expect("it is a log"), AtomicBool::new(false));
-    let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Forgetting::default()));
+    let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering::default()));
     let means = Means { connect: &connect, pace: Pace::Closed, threads: 1, interrupted: &interrupted };
     let tally = Replay::new(&log, 1).run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part");
     assert_eq!((tally.right, tally.asked()), (4, 4), "{:?}", tally.first);
@@ -193,7 +161,7 @@ fn a_session_does_not_pause_at_a_runs_end_with_a_lock_that_it_gives_back_later()
         let text: String = asked.iter().enumerate().map(line).collect();
         let log = sqllog::read(&text, &Options::default()).expect("it is a log");
         let (sent, interrupted) = (Sent::default(), AtomicBool::new(false));
-        let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering(sent.clone())));
+        let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering::noting(&sent)));
         let means = Means { connect: &connect, pace: Pace::Closed, threads: 1, interrupted: &interrupted };
         let mut replay = Replay::new(&log, 2);
         let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part").right;

@@ -1,6 +1,6 @@
 //! Who is ahead on which host: a line a host, a mark a scenario at its ratio to the baseline, the one that is ahead filled.
 
-use super::{Anchor, Axis, Picture, Svg, TEXT, WIDTH, fitted, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, TEXT, WIDTH, fitted, width_of};
 use crate::number::ratio_precise;
 use analysis::fleet::{FleetHost, FleetPart};
 
@@ -32,12 +32,7 @@ pub fn draw(id: &str, part: &FleetPart, hosts: &[FleetHost]) -> Option<Picture> 
     let top = svg.legend(&names, |svg, index, x, y| svg.mark(shown[index], x + 6.0, y + 6.0, 5.0, 1.0, ""));
     let row = if is_named { ROW } else { THIN_ROW };
     let bottom = top + row * hosts.len() as f64;
-    let ticks = axis.ticks(5);
-    for tick in &ticks {
-        let x = axis.at(*tick);
-        svg.grid_line((x, top), (x, bottom));
-        svg.faint_text(x.clamp(16.0, WIDTH - 16.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_across(&axis, 5, (top, bottom), 16.0);
     svg.reference_line((axis.at(1.0), top), (axis.at(1.0), bottom));
     for (index, host) in hosts.iter().enumerate() {
         let y = top + row * (index as f64 + 0.5);

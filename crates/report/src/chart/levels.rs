@@ -1,6 +1,6 @@
 //! A metric by the levels of two factors: a block for each level of one, in it a mark with its interval for each of the other.
 
-use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, tick_label};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names};
 use crate::pivot::Pivot;
 
 const LINE: f64 = 18.0;
@@ -27,12 +27,8 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
         pivot.rows.iter().filter(|(_, cells)| cells.iter().any(|cell| cell.ours.is_some())).take(BLOCKS_MAX).collect();
     let lines = |cells: &[crate::pivot::Cell]| cells.iter().filter(|cell| cell.ours.is_some()).count();
     let height: f64 = blocks.iter().map(|(_, cells)| HEAD + LINE * lines(cells) as f64).sum();
-    let (bottom, ticks) = (top + height, axis.ticks(4));
-    for tick in &ticks {
-        let x = axis.at(*tick);
-        svg.grid_line((x, top), (x, bottom));
-        svg.faint_text(x, bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
-    }
+    let bottom = top + height;
+    svg.ticks_across(&axis, 4, (top, bottom), 0.0);
     let names = fitted_names(blocks.iter().map(|(row, _)| *row), WIDTH - 8.0);
     let mut y = top;
     for ((row, cells), name) in blocks.into_iter().zip(&names) {

@@ -2,7 +2,7 @@
 //!
 //! Filled is what no other scenario beats in both; hollow is what another does.
 
-use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, ranking, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, ranking, width_of};
 use crate::flushing::Marked as _;
 use crate::number::Scale;
 use crate::safety;
@@ -36,12 +36,7 @@ pub fn draw(id: &str, part: &Part) -> Option<Picture> {
     let axis = Axis::fitting(scale.apply(low), scale.apply(high), 12.0, WIDTH - 12.0);
     let bottom = TOP + HEAD * Grade::ALL.len() as f64 + ROW * points.len() as f64;
     let mut svg = Svg::new(id);
-    let ticks = axis.ticks(4);
-    for tick in &ticks {
-        let x = axis.at(*tick);
-        svg.grid_line((x, TOP), (x, bottom));
-        svg.faint_text(x.clamp(18.0, WIDTH - 18.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_across(&axis, 4, (TOP, bottom), 18.0);
     let value = |point: &Point| width_of(&scale.number(point.centre.mean));
     let room = WIDTH - 28.0 - points.iter().map(value).fold(0.0, f64::max);
     let names = fitted_names(points.iter().map(|point| point.row.marked()), room);

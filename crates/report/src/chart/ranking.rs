@@ -2,7 +2,7 @@
 //!
 //! Dots and not bars: the axis need not start at 0, and the spread is seen.
 
-use super::{Anchor, Axis, Picture, Svg, TEXT, WIDTH, fitted, fitted_names, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, TEXT, WIDTH, fitted, fitted_names, width_of};
 use crate::errors;
 use crate::flushing::Marked as _;
 use crate::number::{Scale, words};
@@ -31,12 +31,7 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     let band = (axis.at(scale.apply(best / (1.0 + margin))), axis.at(scale.apply(best * (1.0 + margin))));
     let tip = format!("within {} of the best", crate::number::percent(margin));
     svg.rectangle((band.0, TOP), (band.1 - band.0, bottom - TOP), "currentColor", 0.07, &tip);
-    let ticks = axis.ticks(4);
-    for tick in &ticks {
-        let x = axis.at(*tick);
-        svg.grid_line((x, TOP), (x, bottom));
-        svg.faint_text(x.clamp(18.0, WIDTH - 18.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_across(&axis, 4, (TOP, bottom), 18.0);
     let names = fitted_names(rows.iter().map(|row| row.marked()), room_of_names(&rows, part));
     (0..=rows.len()).for_each(|i| svg.may_be_cut(TOP + ROW * i as f64));
     for (i, row) in rows.iter().enumerate() {

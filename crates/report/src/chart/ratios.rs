@@ -1,7 +1,7 @@
 //! Ratios with their intervals on one axis, a row each, and the band in which a difference does not matter: what `forest.rs` and
 //! `comparison.rs` have in common.
 
-use super::{Anchor, Axis, Picture, Svg, WIDTH, tick_label};
+use super::{Anchor, Axis, Picture, Svg, WIDTH};
 use std::ops::RangeInclusive;
 
 const ROW: f64 = 46.0;
@@ -44,12 +44,7 @@ pub fn draw(id: &str, rows: &[Row], margin: f64, around: &Around) -> Picture {
     let band = (axis.at(1.0 / (1.0 + margin)), axis.at(1.0 + margin));
     let tip = "differences in here do not matter";
     svg.rectangle((band.0, TOP), (band.1 - band.0, bottom - TOP), "currentColor", 0.09, tip);
-    let ticks = axis.ticks(5);
-    for tick in &ticks {
-        let x = axis.at(*tick);
-        svg.grid_line((x, TOP), (x, bottom));
-        svg.faint_text(x.clamp(16.0, WIDTH - 16.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_across(&axis, 5, (TOP, bottom), 16.0);
     svg.reference_line((axis.at(1.0), TOP), (axis.at(1.0), bottom));
     (0..=rows.len()).for_each(|i| svg.may_be_cut(TOP + ROW * i as f64));
     for (i, row) in rows.iter().enumerate() {
