@@ -11,12 +11,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// `errors_max`, of every load that sends requests or transactions.
-pub const ERRORS_MAX: Setting = Setting {
-    name: "errors_max",
-    kind: Is::Percent { min: 0.0, max: 1.0 },
-    default: Some("0.1%"),
-    help: "Of a closed loop: a run of which a larger share is not answered as it must be (wrong answers, time-outs, lost connections) fails, with the first example in words. In an open loop errors are counted and the run stands. They never count as answers.",
-};
+pub const ERRORS_MAX: Setting = Setting::new("errors_max", Is::Percent { min: 0.0, max: 1.0 }, "0.1%")
+    .help("Of a closed loop: a run of which a larger share is not answered as it must be (wrong answers, time-outs, lost connections) fails, with the first example in words. In an open loop errors are counted and the run stands. They never count as answers.");
 
 /// What a run asked for: requests, transactions, files; and what of it went wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -108,75 +108,37 @@ impl Load {
 }
 
 /// `threads`.
-pub const THREADS: Setting = Setting {
-    name: "threads",
-    kind: Is::Integer { min: 1, max: 1024 },
-    default: Some("1"),
-    help: "Connections, each with one transaction at a time (sysbench's threads, pgbench's clients).",
-};
+pub const THREADS: Setting = Setting::new("threads", Is::Integer { min: 1, max: 1024 }, "1")
+    .help("Connections, each with one transaction at a time (sysbench's threads, pgbench's clients).");
 /// `driver_threads`.
-pub const DRIVER_THREADS: Setting = Setting {
-    name: "driver_threads",
-    kind: Is::Integer { min: 1, max: 64 },
-    default: Some("2"),
-    help: "Threads of the load generator for a server's connections; one waits for many. An embedded engine has one for each connection.",
-};
+pub const DRIVER_THREADS: Setting = Setting::new("driver_threads", Is::Integer { min: 1, max: 64 }, "2")
+    .help("Threads of the load generator for a server's connections; one waits for many. An embedded engine has one for each connection.");
 /// `time`.
-pub const TIME: Setting = Setting {
-    name: "time",
-    kind: Is::Seconds { min: 0.0, max: 1e6 },
-    default: Some("10s"),
-    help: "Length of a run; 0s: until `transactions` are done.",
-};
+pub const TIME: Setting = Setting::new("time", Is::Seconds { min: 0.0, max: 1e6 }, "10s")
+    .help("Length of a run; 0s: until `transactions` are done.");
 /// `transactions`.
-pub const TRANSACTIONS: Setting = Setting {
-    name: "transactions",
-    kind: Is::Integer { min: 0, max: i64::MAX },
-    default: Some("0"),
-    help: "A run ends after so many transactions; 0: only by time.",
-};
+pub const TRANSACTIONS: Setting = Setting::new("transactions", Is::Integer { min: 0, max: i64::MAX }, "0")
+    .help("A run ends after so many transactions; 0: only by time.");
 /// `prepared`.
-pub const PREPARED: Setting = Setting {
-    name: "prepared",
-    kind: Is::Boolean,
-    default: Some("true"),
-    help: "Whether statements are prepared once for each connection, or sent as text each time.",
-};
+pub const PREPARED: Setting = Setting::new("prepared", Is::Boolean, "true")
+    .help("Whether statements are prepared once for each connection, or sent as text each time.");
 /// `rate`.
-pub const RATE: Setting = Setting {
-    name: "rate",
-    kind: Is::Number { min: 0.0, max: 1e7 },
-    default: Some("0"),
-    help: "Open loop: so many transactions are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop.",
-};
+pub const RATE: Setting = Setting::new("rate", Is::Number { min: 0.0, max: 1e7 }, "0")
+    .help("Open loop: so many transactions are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop.");
 /// `think_time`.
-pub const THINK_TIME: Setting = Setting {
-    name: "think_time",
-    kind: Is::Seconds { min: 0.0, max: 3600.0 },
-    default: Some("0s"),
-    help: "Each connection's pause after a transaction.",
-};
+pub const THINK_TIME: Setting = Setting::new("think_time", Is::Seconds { min: 0.0, max: 3600.0 }, "0s")
+    .help("Each connection's pause after a transaction.");
 /// `retry`.
-pub const RETRY: Setting = Setting {
-    name: "retry",
-    kind: Is::Boolean,
-    default: Some("true"),
-    help: "Whether a transaction that met a deadlock or another conflict is tried again, or given up; both are counted.",
-};
+pub const RETRY: Setting = Setting::new("retry", Is::Boolean, "true").help(
+    "Whether a transaction that met a deadlock or another conflict is tried again, or given up; both are counted.",
+);
 
 /// `reconnect`.
-pub const RECONNECT: Setting = Setting {
-    name: "reconnect",
-    kind: Is::Boolean,
-    default: Some("false"),
-    help: "Whether a connection that the server ended is made anew and its transaction tried again, or the trial fails. Both are counted; a transaction that was lost at its commit may have taken place, and is not tried again.",
-};
+pub const RECONNECT: Setting = Setting::new("reconnect", Is::Boolean, "false")
+    .help("Whether a connection that the server ended is made anew and its transaction tried again, or the trial fails. Both are counted; a transaction that was lost at its commit may have taken place, and is not tried again.");
 
 /// `errors_max`.
-pub const ERRORS_MAX: Setting = Setting {
-    help: "Of a closed loop: a run of which a larger share of transactions is given up after a conflict (`retry = false`) or lost at its commit (`reconnect = true`) fails. In an open loop they are counted and the run stands. They never count as transactions.",
-    ..asked::ERRORS_MAX
-};
+pub const ERRORS_MAX: Setting = asked::ERRORS_MAX.help("Of a closed loop: a run of which a larger share of transactions is given up after a conflict (`retry = false`) or lost at its commit (`reconnect = true`) fails. In an open loop they are counted and the run stands. They never count as transactions.");
 
 /// Problems of these settings together.
 pub fn check(load: &Load) -> Option<String> {

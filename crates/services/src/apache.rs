@@ -29,24 +29,12 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "mpm",
-        kind: Is::Choice(&["event", "worker", "prefork"]),
-        default: Some("event"),
-        help: "How it serves many connections: threads (`event`, `worker`), or a process each (`prefork`).",
-    },
-    Setting {
-        name: "php",
-        kind: Is::Choice(&["none", "module", "fpm"]),
-        default: Some("none"),
-        help: "Who runs PHP: nobody, Apache itself (`module`, with `mpm = \"prefork\"`), or the service `php-fpm`, which has its settings then.",
-    },
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Directives of the server: settings = { MaxRequestWorkers = 50, KeepAlive = \"Off\" }. What Apache refuses is shown in its words.",
-    },
+    Setting::new("mpm", Is::Choice(&["event", "worker", "prefork"]), "event")
+        .help("How it serves many connections: threads (`event`, `worker`), or a process each (`prefork`)."),
+    Setting::new("php", Is::Choice(&["none", "module", "fpm"]), "none")
+        .help("Who runs PHP: nobody, Apache itself (`module`, with `mpm = \"prefork\"`), or the service `php-fpm`, which has its settings then."),
+    Setting::new("settings", Is::Table, "{}")
+        .help("Directives of the server: settings = { MaxRequestWorkers = 50, KeepAlive = \"Off\" }. What Apache refuses is shown in its words."),
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,
     web::TLS,

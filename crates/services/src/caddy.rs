@@ -26,12 +26,9 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Directives of the site: settings = { encode = \"zstd gzip\" }. What Caddy refuses is shown in its words.",
-    },
+    Setting::new("settings", Is::Table, "{}").help(
+        "Directives of the site: settings = { encode = \"zstd gzip\" }. What Caddy refuses is shown in its words.",
+    ),
     php_fpm::BEHIND,
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,

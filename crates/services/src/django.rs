@@ -25,24 +25,12 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "server",
-        kind: Is::Choice(&["gunicorn", "runserver"]),
-        default: Some("gunicorn"),
-        help: "gunicorn, or the server that Django brings for development.",
-    },
-    Setting {
-        name: "threads",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Whether the development server answers each request in a thread of its own; those of old had none.",
-    },
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Settings of gunicorn: settings = { workers = 3, worker-class = \"gthread\" }.",
-    },
+    Setting::new("server", Is::Choice(&["gunicorn", "runserver"]), "gunicorn")
+        .help("gunicorn, or the server that Django brings for development."),
+    Setting::new("threads", Is::Boolean, "true")
+        .help("Whether the development server answers each request in a thread of its own; those of old had none."),
+    Setting::new("settings", Is::Table, "{}")
+        .help("Settings of gunicorn: settings = { workers = 3, worker-class = \"gthread\" }."),
     web::DATA,
 ];
 

@@ -29,18 +29,10 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Options of etcd's command line without their hyphens, any of them: settings = { snapshot-count = 10000, quota-backend-bytes = 8589934592 }. etcd can't be asked what is in effect; it does not start with an option or a value that it does not know.",
-    },
-    Setting {
-        name: "data",
-        kind: Is::Choice(&["template", "load"]),
-        default: Some("template"),
-        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew through the server as it is set, and the load is measured.",
-    },
+    Setting::new("settings", Is::Table, "{}")
+        .help("Options of etcd's command line without their hyphens, any of them: settings = { snapshot-count = 10000, quota-backend-bytes = 8589934592 }. etcd can't be asked what is in effect; it does not start with an option or a value that it does not know."),
+    Setting::new("data", Is::Choice(&["template", "load"]), "template")
+        .help("`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew through the server as it is set, and the load is measured."),
 ];
 
 /// Options that surefoot itself needs, and those that would name other files or more members.

@@ -33,30 +33,13 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "version",
-        kind: Is::Text,
-        default: None,
-        help: "Version, like \"V7.0-005\"; default: the newest that is installed.",
-    },
-    Setting {
-        name: "journal",
-        kind: Is::Choice(&["before", "nobefore", "none"]),
-        default: Some("before"),
-        help: "Journal with the images of blocks before a change (rolls back after a power cut), without them (a backup can be rolled forward), or none.",
-    },
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Qualifiers of a segment or region as GDE names them: settings = { access_method = \"BG\", block_size = 4096 }; those of the journal begin with journal_, like journal_epoch_interval = 60.",
-    },
-    Setting {
-        name: "data",
-        kind: Is::Choice(&["template", "load"]),
-        default: Some("template"),
-        help: "`template`: the empty database is made once, then copied for each trial. `load`: made anew on the filesystem under test.",
-    },
+    Setting::absent("version", Is::Text).help("Version, like \"V7.0-005\"; default: the newest that is installed."),
+    Setting::new("journal", Is::Choice(&["before", "nobefore", "none"]), "before")
+        .help("Journal with the images of blocks before a change (rolls back after a power cut), without them (a backup can be rolled forward), or none."),
+    Setting::new("settings", Is::Table, "{}")
+        .help("Qualifiers of a segment or region as GDE names them: settings = { access_method = \"BG\", block_size = 4096 }; those of the journal begin with journal_, like journal_epoch_interval = 60."),
+    Setting::new("data", Is::Choice(&["template", "load"]), "template")
+        .help("`template`: the empty database is made once, then copied for each trial. `load`: made anew on the filesystem under test."),
 ];
 
 /// Values of the package's own global directory, but for keys: a number in words, a language a digit, needs more than 255.

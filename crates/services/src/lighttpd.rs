@@ -27,24 +27,13 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "php",
-        kind: Is::Choice(&["none", "cgi", "fastcgi"]),
-        default: Some("cgi"),
-        help: "How PHP runs: a new process for each request (`cgi`), or processes that stay (`fastcgi`).",
-    },
-    Setting {
-        name: "php_processes",
-        kind: Is::Integer { min: 1, max: 10_000 },
-        default: Some("4"),
-        help: "Processes of PHP that stay, with `fastcgi`.",
-    },
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Directives: settings = { \"server.max-connections\" = 500 }. What lighttpd refuses is shown in its words.",
-    },
+    Setting::new("php", Is::Choice(&["none", "cgi", "fastcgi"]), "cgi")
+        .help("How PHP runs: a new process for each request (`cgi`), or processes that stay (`fastcgi`)."),
+    Setting::new("php_processes", Is::Integer { min: 1, max: 10_000 }, "4")
+        .help("Processes of PHP that stay, with `fastcgi`."),
+    Setting::new("settings", Is::Table, "{}").help(
+        "Directives: settings = { \"server.max-connections\" = 500 }. What lighttpd refuses is shown in its words.",
+    ),
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,
     php::OPCACHE,

@@ -35,24 +35,12 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Settings of the server's option file, any of them: settings = { innodb_buffer_pool_size = \"256M\" }. What is in effect is read back.",
-    },
-    Setting {
-        name: "data",
-        kind: Is::Choice(&["template", "load"]),
-        default: Some("template"),
-        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured.",
-    },
-    Setting {
-        name: "binary_log",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Whether the server writes its binary log (on the log's volume where there is one).",
-    },
+    Setting::new("settings", Is::Table, "{}")
+        .help("Settings of the server's option file, any of them: settings = { innodb_buffer_pool_size = \"256M\" }. What is in effect is read back."),
+    Setting::new("data", Is::Choice(&["template", "load"]), "template")
+        .help("`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured."),
+    Setting::new("binary_log", Is::Boolean, "false")
+        .help("Whether the server writes its binary log (on the log's volume where there is one)."),
 ];
 
 /// The folder of MySQL's redo log since 8.0.30; MariaDB's is a file beside the data, as it was before.

@@ -30,12 +30,8 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Directives, each put where it belongs: settings = { worker_processes = 2, open_file_cache = \"max=1000\" }. What nginx refuses is shown in its words.",
-    },
+    Setting::new("settings", Is::Table, "{}")
+        .help("Directives, each put where it belongs: settings = { worker_processes = 2, open_file_cache = \"max=1000\" }. What nginx refuses is shown in its words."),
     php_fpm::BEHIND,
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,

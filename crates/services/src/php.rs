@@ -14,28 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// `opcache`.
-pub const OPCACHE: Setting = Setting {
-    name: "opcache",
-    kind: Is::Boolean,
-    default: Some("true"),
-    help: "Whether PHP keeps compiled scripts in shared memory (opcache.enable).",
-};
+pub const OPCACHE: Setting = Setting::new("opcache", Is::Boolean, "true")
+    .help("Whether PHP keeps compiled scripts in shared memory (opcache.enable).");
 
 /// `apcu`.
-pub const APCU: Setting = Setting {
-    name: "apcu",
-    kind: Is::Boolean,
-    default: Some("false"),
-    help: "Whether PHP's programs may keep data of theirs in shared memory (apc.enabled, package php-apcu).",
-};
+pub const APCU: Setting = Setting::new("apcu", Is::Boolean, "false")
+    .help("Whether PHP's programs may keep data of theirs in shared memory (apc.enabled, package php-apcu).");
 
 /// `php_settings`.
-pub const SETTINGS: Setting = Setting {
-    name: "php_settings",
-    kind: Is::Table,
-    default: Some("{}"),
-    help: "Settings of php.ini, any of them: php_settings = { memory_limit = \"256M\", \"opcache.memory_consumption\" = 256 }.",
-};
+pub const SETTINGS: Setting = Setting::new("php_settings", Is::Table, "{}")
+    .help("Settings of php.ini, any of them: php_settings = { memory_limit = \"256M\", \"opcache.memory_consumption\" = 256 }.");
 
 /// Settings that surefoot itself needs.
 const OURS: &[&str] = &["session.save_path", "opcache.enable", "apc.enabled"];

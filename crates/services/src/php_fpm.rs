@@ -28,12 +28,8 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Settings of its pool: settings = { pm = \"static\", \"pm.max_children\" = 10 }.",
-    },
+    Setting::new("settings", Is::Table, "{}")
+        .help("Settings of its pool: settings = { pm = \"static\", \"pm.max_children\" = 10 }."),
     php::OPCACHE,
     php::APCU,
     php::SETTINGS,
@@ -41,12 +37,8 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// `php` of web servers that run no PHP themselves.
-pub const BEHIND: Setting = Setting {
-    name: "php",
-    kind: Is::Choice(&["none", "fpm"]),
-    default: Some("none"),
-    help: "Who runs PHP: nobody, or the service `php-fpm`, which has its settings.",
-};
+pub const BEHIND: Setting = Setting::new("php", Is::Choice(&["none", "fpm"]), "none")
+    .help("Who runs PHP: nobody, or the service `php-fpm`, which has its settings.");
 
 /// Who runs PHP for such a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -34,36 +34,15 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "version",
-        kind: Is::Text,
-        default: None,
-        help: "Major version, like \"15\"; default: the newest that is installed.",
-    },
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Settings of postgresql.conf, any of them: settings = { shared_buffers = \"256MB\" }. What is in effect is read back.",
-    },
-    Setting {
-        name: "data",
-        kind: Is::Choice(&["template", "load"]),
-        default: Some("template"),
-        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured.",
-    },
-    Setting {
-        name: "checksums",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Whether pages carry checksums (initdb --data-checksums, or --no-data-checksums from version 18 on, which has them by itself).",
-    },
-    Setting {
-        name: "wal_segment_size",
-        kind: Is::Bytes { min: 1 << 20, max: 1 << 30 },
-        default: Some("16MiB"),
-        help: "Size of a WAL file (initdb --wal-segsize); a power of two.",
-    },
+    Setting::absent("version", Is::Text).help("Major version, like \"15\"; default: the newest that is installed."),
+    Setting::new("settings", Is::Table, "{}")
+        .help("Settings of postgresql.conf, any of them: settings = { shared_buffers = \"256MB\" }. What is in effect is read back."),
+    Setting::new("data", Is::Choice(&["template", "load"]), "template")
+        .help("`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured."),
+    Setting::new("checksums", Is::Boolean, "false")
+        .help("Whether pages carry checksums (initdb --data-checksums, or --no-data-checksums from version 18 on, which has them by itself)."),
+    Setting::new("wal_segment_size", Is::Bytes { min: 1 << 20, max: 1 << 30 }, "16MiB")
+        .help("Size of a WAL file (initdb --wal-segsize); a power of two."),
 ];
 
 /// Settings that surefoot itself needs.

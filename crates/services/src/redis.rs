@@ -32,18 +32,10 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "settings",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Settings of redis.conf, any of them: settings = { appendonly = \"yes\", appendfsync = \"always\", save = \"\" }. What is in effect is asked back by CONFIG GET.",
-    },
-    Setting {
-        name: "data",
-        kind: Is::Choice(&["template", "load"]),
-        default: Some("template"),
-        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew through the server as it is set, and the load is measured.",
-    },
+    Setting::new("settings", Is::Table, "{}")
+        .help("Settings of redis.conf, any of them: settings = { appendonly = \"yes\", appendfsync = \"always\", save = \"\" }. What is in effect is asked back by CONFIG GET."),
+    Setting::new("data", Is::Choice(&["template", "load"]), "template")
+        .help("`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew through the server as it is set, and the load is measured."),
 ];
 
 /// Settings that surefoot itself needs, and those that would start more or name other files.

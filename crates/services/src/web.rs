@@ -17,36 +17,22 @@ pub const SITE: &str = "site";
 pub const USERS: &[&str] = &["www-data", "nobody"];
 
 /// `access_log`.
-pub const ACCESS_LOG: Setting = Setting {
-    name: "access_log",
-    kind: Is::Boolean,
-    default: Some("true"),
-    help: "Whether it writes an access log, on the filesystem under test.",
-};
+pub const ACCESS_LOG: Setting = Setting::new("access_log", Is::Boolean, "true")
+    .help("Whether it writes an access log, on the filesystem under test.");
 
 /// `virtual_hosts`.
-pub const VIRTUAL_HOSTS: Setting = Setting {
-    name: "virtual_hosts",
-    kind: Is::Boolean,
-    default: Some("false"),
-    help: "Whether each host that is asked for has a document root of its own: the folder of the site that has its name.",
-};
+pub const VIRTUAL_HOSTS: Setting = Setting::new("virtual_hosts", Is::Boolean, "false").help(
+    "Whether each host that is asked for has a document root of its own: the folder of the site that has its name.",
+);
 
 /// `data`.
-pub const DATA: Setting = Setting {
-    name: "data",
-    kind: Is::Choice(&["template", "load"]),
-    default: Some("template"),
-    help: "`template`: the site is made once, then copied for each trial. `load`: made anew on the filesystem under test.",
-};
+pub const DATA: Setting = Setting::new("data", Is::Choice(&["template", "load"]), "template").help(
+    "`template`: the site is made once, then copied for each trial. `load`: made anew on the filesystem under test.",
+);
 
 /// `tls`.
-pub const TLS: Setting = Setting {
-    name: "tls",
-    kind: Is::Boolean,
-    default: Some("false"),
-    help: "Whether it speaks HTTPS only, with a certificate that is made for the trial; the load follows.",
-};
+pub const TLS: Setting = Setting::new("tls", Is::Boolean, "false")
+    .help("Whether it speaks HTTPS only, with a certificate that is made for the trial; the load follows.");
 
 /// Where one listens that is started by hand.
 pub const BY_HAND: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);

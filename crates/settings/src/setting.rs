@@ -84,6 +84,21 @@ pub struct Wrong {
 }
 
 impl Setting {
+    /// One with a default, written as in a study file.
+    pub const fn new(name: &'static str, kind: Kind, default: &'static str) -> Setting {
+        Setting { name, kind, default: Some(default), help: "" }
+    }
+
+    /// One that is absent when nobody says.
+    pub const fn absent(name: &'static str, kind: Kind) -> Setting {
+        Setting { name, kind, default: None, help: "" }
+    }
+
+    /// What [`Setting::help`] says.
+    pub const fn help(self, help: &'static str) -> Setting {
+        Setting { help, ..self }
+    }
+
     /// Checks a value as written in a study file and turns it into its plain form (see [`Kind`]).
     ///
     /// # Errors

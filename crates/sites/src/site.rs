@@ -23,12 +23,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// `site`.
-pub const SITE: Setting = Setting {
-    name: "site",
-    kind: Is::Choice(&["static", "plain-files", "sqlite-page"]),
-    default: Some("static"),
-    help: "`static`: files of one size. `plain-files`: a Django page that reads five files, 211.8 KiB together, and shows them. `sqlite-page`: a PHP page with 41 statements on SQLite.",
-};
+pub const SITE: Setting = Setting::new("site", Is::Choice(&["static", "plain-files", "sqlite-page"]), "static")
+    .help("`static`: files of one size. `plain-files`: a Django page that reads five files, 211.8 KiB together, and shows them. `sqlite-page`: a PHP page with 41 statements on SQLite.");
 
 /// A site.
 #[derive(Debug, Clone, Deserialize)]

@@ -47,45 +47,29 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::SQL_NAMES),
-        default: Some(engines::mariadb::ENGINE.name),
-        help: "The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes.",
-    },
-    Setting {
-        name: "tests",
-        kind: Is::TextList,
-        default: Some(
-            r#"["alter-table", "ATIS", "big-tables", "connect", "create", "insert", "select", "transactions", "wisconsin"]"#,
-        ),
-        help: "Which of the suite's nine tests to run, in their own order, each at most once. `surefoot report --format sql-bench` \
+    Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::mariadb::ENGINE.name)
+        .help("The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes."),
+    Setting::new("tests", Is::TextList, r#"["alter-table", "ATIS", "big-tables", "connect", "create", "insert", "select", "transactions", "wisconsin"]"#)
+        .help(
+            "Which of the suite's nine tests to run, in their own order, each at most once. `surefoot report --format sql-bench` \
                prints what they took as the suite does.",
-    },
-    Setting {
-        name: "scale",
-        kind: Is::Number { min: 0.0001, max: 1000.0 },
-        default: Some("0.01"),
-        help: "Factor on the classic loop counts: 1 is the suite of 2002, 3.3 million counted operations, each row that is \
+        ),
+    Setting::new("scale", Is::Number { min: 0.0001, max: 1000.0 }, "0.01")
+        .help(
+            "Factor on the classic loop counts: 1 is the suite of 2002, 3.3 million counted operations, each row that is \
                inserted and each row that is updated committed by itself: a quarter of an hour where a flush takes a \
                fraction of a millisecond, hours on a turning disk, for which `design.trial_timeout` must be raised. 0.01 is \
                about its --small-test: rows of `insert`, `select` and `ATIS`, tables of `create` and columns of \
                `alter-table` become fewer, too, but wisconsin keeps a tenth of its rows. Above 1 the data of ATIS, \
                wisconsin and alter-table stay as they are.",
-    },
-    Setting {
-        name: "time_limit",
-        kind: Is::Seconds { min: 0.01, max: 1e6 },
-        default: Some("600s"),
-        help: "A loop that takes longer is cut and its time extrapolated, marked `+`; loops that later ones depend on go on.",
-    },
-    Setting {
-        name: "fast",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Whether rows are loaded by statements of about 64 KiB in one transaction, as with the suite's --fast, and not by a \
+        ),
+    Setting::new("time_limit", Is::Seconds { min: 0.01, max: 1e6 }, "600s")
+        .help("A loop that takes longer is cut and its time extrapolated, marked `+`; loops that later ones depend on go on."),
+    Setting::new("fast", Is::Boolean, "false")
+        .help(
+            "Whether rows are loaded by statements of about 64 KiB in one transaction, as with the suite's --fast, and not by a \
                statement and a commit each.",
-    },
+        ),
 ];
 
 /// A test: what it is called, its operations in the order in which each comes first, and its work.

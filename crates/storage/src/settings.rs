@@ -10,139 +10,66 @@ use settings::{Kind, Setting};
 use std::path::PathBuf;
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "device",
-        kind: Kind::Choice(device::NAMES),
-        default: Some("loop"),
-        help: "What the filesystem stands on: `loop`, an image file behind a loop device with direct I/O; `block`, a real \
+    Setting::new("device", Kind::Choice(device::NAMES), "loop")
+        .help(
+            "What the filesystem stands on: `loop`, an image file behind a loop device with direct I/O; `block`, a real \
                device; `dir`, an existing directory as it is (no root needed); `tmpfs`, memory; `virtual`, a disk in memory with \
                the times of the drive that `disk` names.",
-    },
-    Setting {
-        name: "path",
-        kind: Kind::Text,
-        default: None,
-        help: "The block device of `device = \"block\"` or the directory of `device = \"dir\"`.",
-    },
-    Setting {
-        name: "size",
-        kind: Kind::Bytes { min: 1 << 20, max: u64::MAX },
-        default: Some("4GiB"),
-        help: "Size of the image file or virtual disk, or the limit of the tmpfs. A larger filesystem spreads its data further.",
-    },
-    Setting {
-        name: "disk",
-        kind: Kind::Choice(&["none", "scsi-10k", "sata-7200", "consumer-ssd", "nvme-plp"]),
-        default: Some("none"),
-        help: "Which drive's delays device = \"virtual\" has: 10,000 rpm SCSI, 7200 rpm SATA, an NVMe SSD without power-loss \
+        ),
+    Setting::absent("path", Kind::Text)
+        .help("The block device of `device = \"block\"` or the directory of `device = \"dir\"`."),
+    Setting::new("size", Kind::Bytes { min: 1 << 20, max: u64::MAX }, "4GiB")
+        .help("Size of the image file or virtual disk, or the limit of the tmpfs. A larger filesystem spreads its data further."),
+    Setting::new("disk", Kind::Choice(&["none", "scsi-10k", "sata-7200", "consumer-ssd", "nvme-plp"]), "none")
+        .help(
+            "Which drive's delays device = \"virtual\" has: 10,000 rpm SCSI, 7200 rpm SATA, an NVMe SSD without power-loss \
                protection, or one with it; `none`: as fast as memory. A run in which this machine was too late for them fails.",
-    },
-    Setting {
-        name: "cache",
-        kind: Kind::Choice(CACHES),
-        default: Some("volatile"),
-        help: "What the cache of device = \"virtual\" keeps in a power cut: `volatile`, only what was flushed; `write-through`, all \
+        ),
+    Setting::new("cache", Kind::Choice(CACHES), "volatile")
+        .help(
+            "What the cache of device = \"virtual\" keeps in a power cut: `volatile`, only what was flushed; `write-through`, all \
                that was completed, as with power-loss protection, and no flush is sent; `lying`, not even what was flushed.",
-    },
-    Setting {
-        name: "unit",
-        kind: Kind::Choice(&["512", "4096"]),
-        default: Some("512"),
-        help: "Bytes of a sector of device = \"virtual\", as the filesystem sees it. Drives that write 4096 and say 512 are `512` here.",
-    },
-    Setting {
-        name: "filesystem",
-        kind: Kind::Choice(filesystems::NAMES),
-        default: Some(filesystems::DEFAULT.name),
-        help: "Which filesystem is made. `surefoot list filesystems` shows them with their presets.",
-    },
-    Setting {
-        name: "preset",
-        kind: Kind::Text,
-        default: None,
-        help: "A named configuration of the filesystem, such as `writeback` or `noatime`; `mkfs` and `mount` add to it.",
-    },
-    Setting {
-        name: "mkfs",
-        kind: Kind::TextList,
-        default: Some("[]"),
-        help: "Options for mkfs, word by word, like [\"-O\", \"^has_journal\"]. What is asked is read back.",
-    },
-    Setting {
-        name: "mount",
-        kind: Kind::TextList,
-        default: Some("[]"),
-        help: "Mount options, like [\"noatime\", \"data=writeback\"]. An option that does not take effect is an error.",
-    },
-    Setting {
-        name: "fill",
-        kind: Kind::Percent { min: 0.0, max: 0.95 },
-        default: Some("0%"),
-        help: "Fills the filesystem to this share with seeded incompressible files before the load; empty ones flatter.",
-    },
-    Setting {
-        name: "age",
-        kind: Kind::Bytes { min: 0, max: u64::MAX },
-        default: Some("0B"),
-        help: "Writes this much in a seeded churn of create, append and delete before the load; fresh filesystems flatter.",
-    },
-    Setting {
-        name: "discard",
-        kind: Kind::Boolean,
-        default: Some("false"),
-        help: "Whether mkfs and mount pass discards down. They make an image file sparse again, so the default is not to.",
-    },
-    Setting {
-        name: "external_log",
-        kind: Kind::Bytes { min: 0, max: u64::MAX },
-        default: Some("0B"),
-        help: "Size of a journal on a device of its own, a second image file (ext3, ext4, xfs); `0B` keeps it inside.",
-    },
-    Setting {
-        name: "stripe",
-        kind: Kind::Integer { min: 1, max: 8 },
-        default: Some("1"),
-        help: "Number of disks that the filesystem is striped over, as a logical volume is: image files of `size / stripe` each. \
+        ),
+    Setting::new("unit", Kind::Choice(&["512", "4096"]), "512")
+        .help("Bytes of a sector of device = \"virtual\", as the filesystem sees it. Drives that write 4096 and say 512 are `512` here."),
+    Setting::new("filesystem", Kind::Choice(filesystems::NAMES), filesystems::DEFAULT.name)
+        .help("Which filesystem is made. `surefoot list filesystems` shows them with their presets."),
+    Setting::absent("preset", Kind::Text)
+        .help("A named configuration of the filesystem, such as `writeback` or `noatime`; `mkfs` and `mount` add to it."),
+    Setting::new("mkfs", Kind::TextList, "[]")
+        .help("Options for mkfs, word by word, like [\"-O\", \"^has_journal\"]. What is asked is read back."),
+    Setting::new("mount", Kind::TextList, "[]")
+        .help("Mount options, like [\"noatime\", \"data=writeback\"]. An option that does not take effect is an error."),
+    Setting::new("fill", Kind::Percent { min: 0.0, max: 0.95 }, "0%")
+        .help("Fills the filesystem to this share with seeded incompressible files before the load; empty ones flatter."),
+    Setting::new("age", Kind::Bytes { min: 0, max: u64::MAX }, "0B")
+        .help("Writes this much in a seeded churn of create, append and delete before the load; fresh filesystems flatter."),
+    Setting::new("discard", Kind::Boolean, "false")
+        .help("Whether mkfs and mount pass discards down. They make an image file sparse again, so the default is not to."),
+    Setting::new("external_log", Kind::Bytes { min: 0, max: u64::MAX }, "0B")
+        .help("Size of a journal on a device of its own, a second image file (ext3, ext4, xfs); `0B` keeps it inside."),
+    Setting::new("stripe", Kind::Integer { min: 1, max: 8 }, "1")
+        .help(
+            "Number of disks that the filesystem is striped over, as a logical volume is: image files of `size / stripe` each. \
                mkfs sees the geometry. Above 1 it needs bench = \"guest\".",
-    },
-    Setting {
-        name: "stripe_chunk",
-        kind: Kind::Bytes { min: 4 << 10, max: 1 << 30 },
-        default: Some("64KiB"),
-        help: "What goes to one disk of a stripe before the next one gets its turn; a power of two.",
-    },
-    Setting {
-        name: "delay_read",
-        kind: DELAY,
-        default: Some("0ms"),
-        help: "Imitates a slower disk (needs bench = \"guest\"): each read of each disk, an external log's too, waits so long, \
+        ),
+    Setting::new("stripe_chunk", Kind::Bytes { min: 4 << 10, max: 1 << 30 }, "64KiB")
+        .help("What goes to one disk of a stripe before the next one gets its turn; a power of two."),
+    Setting::new("delay_read", DELAY, "0ms")
+        .help(
+            "Imitates a slower disk (needs bench = \"guest\"): each read of each disk, an external log's too, waits so long, \
                in ticks of 10 ms, and up to one tick longer.",
-    },
-    Setting {
-        name: "delay_write",
-        kind: DELAY,
-        default: Some("0ms"),
-        help: "The same for each write; one that asks to be durable at once (FUA) counts as a write here.",
-    },
-    Setting {
-        name: "delay_flush",
-        kind: DELAY,
-        default: Some("0ms"),
-        help: "The same for each flush of a disk's cache: what fsync waits for.",
-    },
-    Setting {
-        name: "check",
-        kind: Kind::Boolean,
-        default: Some("false"),
-        help: "Whether a read-only fsck follows each trial; a filesystem that it finds damaged fails the trial.",
-    },
-    Setting {
-        name: "wipe",
-        kind: Kind::Text,
-        default: None,
-        help: "Must equal `path` to let mkfs overwrite what a block device holds, else it must hold zeros only. Nothing overrides \
+        ),
+    Setting::new("delay_write", DELAY, "0ms")
+        .help("The same for each write; one that asks to be durable at once (FUA) counts as a write here."),
+    Setting::new("delay_flush", DELAY, "0ms").help("The same for each flush of a disk's cache: what fsync waits for."),
+    Setting::new("check", Kind::Boolean, "false")
+        .help("Whether a read-only fsck follows each trial; a filesystem that it finds damaged fails the trial."),
+    Setting::absent("wipe", Kind::Text)
+        .help(
+            "Must equal `path` to let mkfs overwrite what a block device holds, else it must hold zeros only. Nothing overrides \
                mounted or in use.",
-    },
+        ),
 ];
 
 /// Longer than any disk takes.

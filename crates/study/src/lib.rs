@@ -9,7 +9,7 @@
 //!
 //! struct Nothing;
 //! const NAP: &[Setting] =
-//!     &[Setting { name: "time", kind: Kind::Seconds { min: 0.1, max: 60.0 }, default: Some("1s"), help: "How long." }];
+//!     &[Setting::new("time", Kind::Seconds { min: 0.1, max: 60.0 }, "1s").help("How long.")];
 //! impl study::Catalogue for Nothing {
 //!     fn storage(&self) -> &'static [Setting] { &[] }
 //!     fn storage_problems(&self, _: &Map<String, Value>) -> Vec<(String, String)> { Vec::new() }

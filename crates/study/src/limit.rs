@@ -31,25 +31,10 @@ const VALUE: Kind = Kind::Number { min: 1e-9, max: f64::MAX };
 
 /// Keys of a limit.
 pub const LIMIT: &[Setting] = &[
-    Setting {
-        name: "title",
-        kind: Kind::Text,
-        default: Some(""),
-        help: "What it is about; without it, the metric's name.",
-    },
-    Setting { name: "workload", kind: Kind::Text, default: Some(""), help: "Whose scenarios it is about." },
-    Setting { name: "metric", kind: Kind::Text, default: Some(""), help: "Which metric of them." },
-    Setting {
-        name: "at_most",
-        kind: VALUE,
-        default: None,
-        help: "The metric must not be above this, in its own unit.",
-    },
-    Setting {
-        name: "at_least",
-        kind: VALUE,
-        default: None,
-        help: "The metric must not be below this, in its own unit.",
-    },
-    Setting { name: "source", kind: Kind::Text, default: Some(""), help: "Who says so, and where." },
+    Setting::new("title", Kind::Text, "").help("What it is about; without it, the metric's name."),
+    Setting::new("workload", Kind::Text, "").help("Whose scenarios it is about."),
+    Setting::new("metric", Kind::Text, "").help("Which metric of them."),
+    Setting::absent("at_most", VALUE).help("The metric must not be above this, in its own unit."),
+    Setting::absent("at_least", VALUE).help("The metric must not be below this, in its own unit."),
+    Setting::new("source", Kind::Text, "").help("Who says so, and where."),
 ];

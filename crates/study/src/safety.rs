@@ -33,119 +33,65 @@ pub const FAULTS: &[&str] = &[
 
 /// The table's settings.
 pub const SAFETY: &[Setting] = &[
-    Setting {
-        name: "load",
-        kind: Kind::Choice(&["commits", "files"]),
-        default: Some("commits"),
-        help: "What is at work when power is cut: `commits`, small transactions on the workload's own database; `files`, small files \
+    Setting::new("load", Kind::Choice(&["commits", "files"]), "commits")
+        .help(
+            "What is at work when power is cut: `commits`, small transactions on the workload's own database; `files`, small files \
                that are replaced, as programs do it that keep their state in files. The latter is for any workload.",
-    },
-    Setting {
-        name: "files",
-        kind: Kind::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]),
-        default: None,
-        help: "How load = \"files\" replaces one: `rename`, a new file is renamed over it; `rename-fsync`, flushed before; \
+        ),
+    Setting::absent("files", Kind::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]))
+        .help(
+            "How load = \"files\" replaces one: `rename`, a new file is renamed over it; `rename-fsync`, flushed before; \
                `rename-fsync-directory`, and its folder flushed after; `truncate`, emptied and written anew; `overwrite-fsync`, \
                written over in place and flushed. Left out: as the workload does, where that is known; or else `rename`.",
-    },
-    Setting {
-        name: "budget",
-        kind: Kind::Seconds { min: 0.1, max: 86_400.0 },
-        default: Some("10s"),
-        help: "How long each scenario's disk is looked at as a power cut may leave it. What is not reached in this time is said: then \
+        ),
+    Setting::new("budget", Kind::Seconds { min: 0.1, max: 86_400.0 }, "10s")
+        .help(
+            "How long each scenario's disk is looked at as a power cut may leave it. What is not reached in this time is said: then \
                it was a sample.",
-    },
-    Setting {
-        name: "time",
-        kind: Kind::Seconds { min: 0.1, max: 600.0 },
-        default: Some("3s"),
-        help: "How long the load is recorded, write by write.",
-    },
-    Setting {
-        name: "size",
-        kind: Kind::Bytes { min: 16 << 20, max: 1 << 40 },
-        default: Some("512MiB"),
-        help: "Size of the disk that is recorded.",
-    },
-    Setting {
-        name: "unit",
-        kind: Kind::Choice(&["512", "4096"]),
-        default: Some("4096"),
-        help: "Bytes that the disk writes whole or not at all: larger writes may be torn at the borders between them.",
-    },
-    Setting {
-        name: "cache",
-        kind: Kind::Choice(&["volatile", "write-through", "lying"]),
-        default: None,
-        help: "What the disk's cache keeps in a power cut: `volatile`, only what was flushed; `write-through`, all that was completed, \
+        ),
+    Setting::new("time", Kind::Seconds { min: 0.1, max: 600.0 }, "3s")
+        .help("How long the load is recorded, write by write."),
+    Setting::new("size", Kind::Bytes { min: 16 << 20, max: 1 << 40 }, "512MiB")
+        .help("Size of the disk that is recorded."),
+    Setting::new("unit", Kind::Choice(&["512", "4096"]), "4096")
+        .help("Bytes that the disk writes whole or not at all: larger writes may be torn at the borders between them."),
+    Setting::absent("cache", Kind::Choice(&["volatile", "write-through", "lying"]))
+        .help(
+            "What the disk's cache keeps in a power cut: `volatile`, only what was flushed; `write-through`, all that was completed, \
                as with power-loss protection; `lying`, not even what was flushed. Left out: as `storage.cache` says of a virtual \
                disk, else `volatile`.",
-    },
-    Setting {
-        name: "disk",
-        kind: Kind::Choice(&["none", "scsi-10k", "sata-7200", "consumer-ssd", "nvme-plp"]),
-        default: Some("none"),
-        help: "Which disk's delays the recorded one has; `none`: as fast as memory.",
-    },
-    Setting {
-        name: "log",
-        kind: Kind::Bytes { min: 1 << 20, max: u64::MAX },
-        default: Some("1GiB"),
-        help: "At most so much is recorded; a load that writes more fails its measurement, and it is said.",
-    },
-    Setting {
-        name: "connections",
-        kind: Kind::Integer { min: 1, max: 64 },
-        default: Some("2"),
-        help: "Connections that commit, or writers of files.",
-    },
-    Setting {
-        name: "write_back",
-        kind: Kind::Boolean,
-        default: None,
-        help: "Whether the files of a database that commits are written back in parts at random moments, without a flush, as a kernel may \
+        ),
+    Setting::new("disk", Kind::Choice(&["none", "scsi-10k", "sata-7200", "consumer-ssd", "nvme-plp"]), "none")
+        .help("Which disk's delays the recorded one has; `none`: as fast as memory."),
+    Setting::new("log", Kind::Bytes { min: 1 << 20, max: u64::MAX }, "1GiB")
+        .help("At most so much is recorded; a load that writes more fails its measurement, and it is said."),
+    Setting::new("connections", Kind::Integer { min: 1, max: 64 }, "2")
+        .help("Connections that commit, or writers of files."),
+    Setting::absent("write_back", Kind::Boolean)
+        .help(
+            "Whether the files of a database that commits are written back in parts at random moments, without a flush, as a kernel may \
                do it at any time; true where nothing is said. Without it a short recording hides what settings that never flush can damage.",
-    },
-    Setting {
-        name: "faults",
-        kind: Kind::TextList,
-        default: None,
-        help: "What else a disk may do to each scenario than lose power: `write-error`, `flush-error`, `read-error`, `full`, `lost-write`, \
+        ),
+    Setting::absent("faults", Kind::TextList)
+        .help(
+            "What else a disk may do to each scenario than lose power: `write-error`, `flush-error`, `read-error`, `full`, `lost-write`, \
                `misdirected-write`, `torn-write`, `read-bit`, `read-sector`, `read-block`, `rotten-bit`, `rotten-sector`, \
                `rotten-block`, `read-only`, `stall`, `slow`, `hang`; `write-error:3` strikes three writes, `write-error:always` \
                all from then on. With `none` nothing fails, and nothing may be found. `surefoot faults` measures those that are named here, or the errors where none is.",
-    },
-    Setting {
-        name: "fault_budget",
-        kind: Kind::Seconds { min: 0.1, max: 86_400.0 },
-        default: Some("60s"),
-        help: "How long faults are tried on each scenario. What is not reached in this time is said: then it was a sample.",
-    },
-    Setting {
-        name: "fault_blocks",
-        kind: Kind::TextList,
-        default: None,
-        help: "Of writes and reads, only those of these kinds of block are struck: `journal`, `WAL`, as the report names them. Without it, all.",
-    },
-    Setting {
-        name: "fault_delay",
-        kind: Kind::Seconds { min: 0.001, max: 5.0 },
-        default: Some("20ms"),
-        help: "How much later each answer of a disk comes that is `slow`.",
-    },
-    Setting {
-        name: "fault_stall",
-        kind: Kind::Seconds { min: 0.001, max: 60.0 },
-        default: Some("1s"),
-        help: "How late the answer of a `stall` comes.",
-    },
-    Setting {
-        name: "classes",
-        kind: Kind::TextList,
-        default: None,
-        help: "Classes that a recommendation may have, of A (lost nothing) to F (wrong without a word). Without it, E and F are never \
+        ),
+    Setting::new("fault_budget", Kind::Seconds { min: 0.1, max: 86_400.0 }, "60s")
+        .help("How long faults are tried on each scenario. What is not reached in this time is said: then it was a sample."),
+    Setting::absent("fault_blocks", Kind::TextList)
+        .help("Of writes and reads, only those of these kinds of block are struck: `journal`, `WAL`, as the report names them. Without it, all."),
+    Setting::new("fault_delay", Kind::Seconds { min: 0.001, max: 5.0 }, "20ms")
+        .help("How much later each answer of a disk comes that is `slow`."),
+    Setting::new("fault_stall", Kind::Seconds { min: 0.001, max: 60.0 }, "1s")
+        .help("How late the answer of a `stall` comes."),
+    Setting::absent("classes", Kind::TextList)
+        .help(
+            "Classes that a recommendation may have, of A (lost nothing) to F (wrong without a word). Without it, E and F are never \
                recommended, and of the others those that promise most compete.",
-    },
+        ),
 ];
 
 /// How safety is measured.

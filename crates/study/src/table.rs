@@ -34,17 +34,13 @@ pub struct Published {
 
 /// Keys of a table; all but `where` are required.
 pub const TABLE: &[Setting] = &[
-    Setting { name: "title", kind: Kind::Text, default: Some(""), help: "What stands above it." },
-    Setting { name: "workload", kind: Kind::Text, default: Some(""), help: "Whose scenarios it shows." },
-    Setting { name: "metric", kind: Kind::Text, default: Some(""), help: "Which metric of them." },
-    Setting { name: "rows", kind: Kind::Text, default: Some(""), help: "The factor whose levels are its rows." },
-    Setting { name: "columns", kind: Kind::Text, default: Some(""), help: "The factor whose levels are its columns." },
-    Setting {
-        name: "where",
-        kind: Kind::Table,
-        default: Some("{}"),
-        help: "Only scenarios with these levels of other factors: where = { atime = \"noatime\" }.",
-    },
+    Setting::new("title", Kind::Text, "").help("What stands above it."),
+    Setting::new("workload", Kind::Text, "").help("Whose scenarios it shows."),
+    Setting::new("metric", Kind::Text, "").help("Which metric of them."),
+    Setting::new("rows", Kind::Text, "").help("The factor whose levels are its rows."),
+    Setting::new("columns", Kind::Text, "").help("The factor whose levels are its columns."),
+    Setting::new("where", Kind::Table, "{}")
+        .help("Only scenarios with these levels of other factors: where = { atime = \"noatime\" }."),
 ];
 
 /// Reads `published = { source = "…", values = { ROW = { COLUMN = number } } }`.

@@ -25,66 +25,38 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "size",
-        kind: Is::Bytes { min: 512, max: u64::MAX },
-        default: Some("1GiB"),
-        help: "Size of the file. It is written in full before the runs. A file that fits into memory measures memory, \
+    Setting::new("size", Is::Bytes { min: 512, max: u64::MAX }, "1GiB")
+        .help(
+            "Size of the file. It is written in full before the runs. A file that fits into memory measures memory, \
                unless `direct` is on.",
-    },
-    Setting {
-        name: "file",
-        kind: Is::Choice(&["written", "allocated"]),
-        default: Some("written"),
-        help: "What the blocks are before they are written: `written` once, before the first run; or room that is `allocated` anew before each run and \
+        ),
+    Setting::new("file", Is::Choice(&["written", "allocated"]), "written")
+        .help(
+            "What the blocks are before they are written: `written` once, before the first run; or room that is `allocated` anew before each run and \
                holds nothing yet, as most logs of databases have it. A flush of the latter costs more, as it must keep where blocks lie.",
-    },
-    Setting {
-        name: "block_size",
-        kind: Is::Bytes { min: 512, max: 1 << 24 },
-        default: Some("4KiB"),
-        help: "Size of a block, and of each read or write.",
-    },
-    Setting {
-        name: "pattern",
-        kind: Is::Choice(&["randwrite", "randread", "write", "read"]),
-        default: Some("randwrite"),
-        help: "Random or sequential, writing or reading. Random places are drawn anew each time, so that a block may \
+        ),
+    Setting::new("block_size", Is::Bytes { min: 512, max: 1 << 24 }, "4KiB")
+        .help("Size of a block, and of each read or write."),
+    Setting::new("pattern", Is::Choice(&["randwrite", "randread", "write", "read"]), "randwrite")
+        .help(
+            "Random or sequential, writing or reading. Random places are drawn anew each time, so that a block may \
                come twice before another comes once (fio's `norandommap`). A sequence goes on in the next run where the last one ended, but \
                for a file that is `allocated` anew.",
-    },
-    Setting {
-        name: "engine",
-        kind: Is::Choice(&["psync", "io_uring"]),
-        default: Some("psync"),
-        help: "`psync` makes one `pread` or `pwrite` at a time; `io_uring` keeps `depth` of them in flight.",
-    },
-    Setting {
-        name: "depth",
-        kind: Is::Integer { min: 1, max: 1024 },
-        default: Some("1"),
-        help: "I/Os in flight at a time. Above 1 it needs `engine = \"io_uring\"`.",
-    },
-    Setting {
-        name: "direct",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Go past the page cache (`O_DIRECT`), so that the device is measured and not memory.",
-    },
-    Setting {
-        name: "fdatasync_ios",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("0"),
-        help: "Flush with `fdatasync` after this many writes, all of them waited for; 0: never during the run.",
-    },
-    Setting { name: "time", kind: Is::Seconds { min: 0.01, max: 1e6 }, default: Some("30s"), help: "Length of a run." },
-    Setting {
-        name: "verify",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Give each block a checksum, check each block that is read, and read the whole file back at the end. \
+        ),
+    Setting::new("engine", Is::Choice(&["psync", "io_uring"]), "psync")
+        .help("`psync` makes one `pread` or `pwrite` at a time; `io_uring` keeps `depth` of them in flight."),
+    Setting::new("depth", Is::Integer { min: 1, max: 1024 }, "1")
+        .help("I/Os in flight at a time. Above 1 it needs `engine = \"io_uring\"`."),
+    Setting::new("direct", Is::Boolean, "false")
+        .help("Go past the page cache (`O_DIRECT`), so that the device is measured and not memory."),
+    Setting::new("fdatasync_ios", Is::Integer { min: 0, max: i64::MAX }, "0")
+        .help("Flush with `fdatasync` after this many writes, all of them waited for; 0: never during the run."),
+    Setting::new("time", Is::Seconds { min: 0.01, max: 1e6 }, "30s").help("Length of a run."),
+    Setting::new("verify", Is::Boolean, "true")
+        .help(
+            "Give each block a checksum, check each block that is read, and read the whole file back at the end. \
                Without it the loop's CPU time compares with fio's.",
-    },
+        ),
 ];
 
 fn at(job: &BlockIo, context: &Context) -> BlockIo {

@@ -44,44 +44,20 @@ latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "command",
-        kind: Is::TextList,
-        default: None,
-        help: "The program and its arguments. Placeholders: {data} the folder under test (also the program's working \
+    Setting::absent("command", Is::TextList).help(
+        "The program and its arguments. Placeholders: {data} the folder under test (also the program's working \
                folder), {mount} its mount point, {seconds} of the run, {threads}, {seed} of the round.",
-    },
-    Setting {
-        name: "prepare",
-        kind: Is::TextList,
-        default: None,
-        help: "A program that makes the data before the first run, with the same placeholders.",
-    },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 1.0, max: 1e6 },
-        default: Some("30s"),
-        help: "What {seconds} stands for, in whole seconds. The program must keep to it by itself.",
-    },
-    Setting {
-        name: "timeout",
-        kind: Is::Seconds { min: 1.0, max: 1e6 },
-        default: None,
-        help: "The program is ended, and the run fails, after this long; unless given, twice `time` and a minute.",
-    },
-    Setting {
-        name: "threads",
-        kind: Is::Integer { min: 1, max: 100_000 },
-        default: Some("1"),
-        help: "What {threads} stands for.",
-    },
-    Setting {
-        name: "data_size",
-        kind: Is::Bytes { min: 0, max: u64::MAX },
-        default: Some("0B"),
-        help: "How much the program will write, so that `plan` can tell whether there is room; 0B: not known.",
-    },
-    Setting { name: "metrics", kind: Is::Table, default: None, help: metric::HELP },
+    ),
+    Setting::absent("prepare", Is::TextList)
+        .help("A program that makes the data before the first run, with the same placeholders."),
+    Setting::new("time", Is::Seconds { min: 1.0, max: 1e6 }, "30s")
+        .help("What {seconds} stands for, in whole seconds. The program must keep to it by itself."),
+    Setting::absent("timeout", Is::Seconds { min: 1.0, max: 1e6 })
+        .help("The program is ended, and the run fails, after this long; unless given, twice `time` and a minute."),
+    Setting::new("threads", Is::Integer { min: 1, max: 100_000 }, "1").help("What {threads} stands for."),
+    Setting::new("data_size", Is::Bytes { min: 0, max: u64::MAX }, "0B")
+        .help("How much the program will write, so that `plan` can tell whether there is room; 0B: not known."),
+    Setting::absent("metrics", Is::Table).help(metric::HELP),
 ];
 
 /// Programs that people name, and the Debian package each is in.

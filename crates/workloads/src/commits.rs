@@ -49,73 +49,25 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::NAMES),
-        default: Some(engines::sqlite::ENGINE.name),
-        help: "The database.",
-    },
-    Setting {
-        name: "connections",
-        kind: Is::Integer { min: 1, max: 64 },
-        default: Some("2"),
-        help: "Streams of commits, each on a connection and on rows of its own.",
-    },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 0.0, max: 3600.0 },
-        default: Some("3s"),
-        help: "Length of a run.",
-    },
-    Setting {
-        name: "pause",
-        kind: Is::Seconds { min: 0.0, max: 1.0 },
-        default: Some("60ms"),
-        help: "Between an acknowledgement and the stream's next commit.",
-    },
-    Setting {
-        name: "payload",
-        // MariaDB's CHAR has no more.
-        kind: Is::Bytes { min: 16, max: 255 },
-        default: Some("200B"),
-        help: "Text in a row.",
-    },
-    Setting {
-        name: "checkpoint_every",
-        kind: Is::Integer { min: 0, max: 1_000_000 },
-        default: Some("8"),
-        help: "Commits of the first stream between two checkpoints; 0: none. SQLite has them in WAL mode.",
-    },
-    Setting {
-        name: "write_back",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Whether parts of the database's files are written back at random moments, without a flush: as a kernel may do it at any time.",
-    },
-    Setting {
-        name: "seed",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("1"),
-        help: "What the rows hold. Not the round's seed: the rows are judged when the run is long over.",
-    },
-    Setting {
-        name: "witness",
-        kind: Is::Text,
-        default: None,
-        help: "The file, outside the disk, that each commit's line `stream number tried acknowledged` goes to, in nanoseconds of CLOCK_MONOTONIC.",
-    },
-    Setting {
-        name: "acknowledge",
-        kind: Is::Choice(&["after-commit", "before-commit", "always"]),
-        default: Some("after-commit"),
-        help: "Which moment is written down as the acknowledgement's. `before-commit` and `always`, whatever the database answers, are planted bugs, with which the measurements themselves are tested: they must be found.",
-    },
-    Setting {
-        name: "sync",
-        kind: Is::Choice(&["commit", "none"]),
-        default: Some("commit"),
-        help: "Whether LMDB flushes each commit.",
-    },
+    Setting::new("engine", Is::Choice(engines::NAMES), engines::sqlite::ENGINE.name).help("The database."),
+    Setting::new("connections", Is::Integer { min: 1, max: 64 }, "2")
+        .help("Streams of commits, each on a connection and on rows of its own."),
+    Setting::new("time", Is::Seconds { min: 0.0, max: 3600.0 }, "3s").help("Length of a run."),
+    Setting::new("pause", Is::Seconds { min: 0.0, max: 1.0 }, "60ms")
+        .help("Between an acknowledgement and the stream's next commit."),
+    // MariaDB's CHAR has no more.
+    Setting::new("payload", Is::Bytes { min: 16, max: 255 }, "200B").help("Text in a row."),
+    Setting::new("checkpoint_every", Is::Integer { min: 0, max: 1_000_000 }, "8")
+        .help("Commits of the first stream between two checkpoints; 0: none. SQLite has them in WAL mode."),
+    Setting::new("write_back", Is::Boolean, "true")
+        .help("Whether parts of the database's files are written back at random moments, without a flush: as a kernel may do it at any time."),
+    Setting::new("seed", Is::Integer { min: 0, max: i64::MAX }, "1")
+        .help("What the rows hold. Not the round's seed: the rows are judged when the run is long over."),
+    Setting::absent("witness", Is::Text)
+        .help("The file, outside the disk, that each commit's line `stream number tried acknowledged` goes to, in nanoseconds of CLOCK_MONOTONIC."),
+    Setting::new("acknowledge", Is::Choice(&["after-commit", "before-commit", "always"]), "after-commit")
+        .help("Which moment is written down as the acknowledgement's. `before-commit` and `always`, whatever the database answers, are planted bugs, with which the measurements themselves are tested: they must be found."),
+    Setting::new("sync", Is::Choice(&["commit", "none"]), "commit").help("Whether LMDB flushes each commit."),
     sql::JOURNAL_MODE,
     sql::SYNCHRONOUS,
     sql::PAGE_SIZE,

@@ -43,65 +43,33 @@ check = ["./ssh", "-V"]
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "archive",
-        kind: Is::Text,
-        default: None,
-        help: "Path of a source archive: .tar, .tar.gz, .tar.xz or .tar.zst. Commands run in its only folder, or at its \
+    Setting::absent("archive", Is::Text).help(
+        "Path of a source archive: .tar, .tar.gz, .tar.xz or .tar.zst. Commands run in its only folder, or at its \
                top. Without it a C program is generated, which is nobody's: of files with 3 to 44 functions, 20 KB on \
                average, that call each other, in folders of 25, with a Makefile.",
-    },
-    Setting {
-        name: "files",
-        kind: Is::Integer { min: 1, max: 20_000 },
-        default: Some("100"),
-        help: "Number of C files of the generated program; without effect on an `archive`.",
-    },
-    Setting {
-        name: "source_seed",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("1"),
-        help: "Seed of the generated program, which is the same in all rounds; without effect on an `archive`.",
-    },
-    Setting {
-        name: "command",
-        kind: Is::TextList,
-        default: Some(r#"["make", "-j{jobs}"]"#),
-        help: "What is measured: the program and its arguments; {jobs} stands for `jobs`. No shell is involved, unless the \
+    ),
+    Setting::new("files", Is::Integer { min: 1, max: 20_000 }, "100")
+        .help("Number of C files of the generated program; without effect on an `archive`."),
+    Setting::new("source_seed", Is::Integer { min: 0, max: i64::MAX }, "1")
+        .help("Seed of the generated program, which is the same in all rounds; without effect on an `archive`."),
+    Setting::new("command", Is::TextList, r#"["make", "-j{jobs}"]"#).help(
+        "What is measured: the program and its arguments; {jobs} stands for `jobs`. No shell is involved, unless the \
                command is one.",
-    },
-    Setting {
-        name: "jobs",
-        kind: Is::Integer { min: 1, max: 4096 },
-        default: Some("1"),
-        help: "What {jobs} stands for: how many compilers run at once.",
-    },
-    Setting {
-        name: "configure",
-        kind: Is::TextList,
-        default: None,
-        help: "A program that readies each clean copy for the build, before the clock starts.",
-    },
-    Setting {
-        name: "clean",
-        kind: Is::TextList,
-        default: None,
-        help: "A program that undoes a build, like [\"make\", \"clean\"]: runs after the first then build in the same tree, \
+    ),
+    Setting::new("jobs", Is::Integer { min: 1, max: 4096 }, "1")
+        .help("What {jobs} stands for: how many compilers run at once."),
+    Setting::absent("configure", Is::TextList)
+        .help("A program that readies each clean copy for the build, before the clock starts."),
+    Setting::absent("clean", Is::TextList).help(
+        "A program that undoes a build, like [\"make\", \"clean\"]: runs after the first then build in the same tree, \
                instead of in a new copy.",
-    },
-    Setting {
-        name: "check",
-        kind: Is::TextList,
-        default: None,
-        help: "A program that succeeds when the build is right, like [\"./ssh\", \"-V\"]; an `archive` needs one. The \
+    ),
+    Setting::absent("check", Is::TextList).help(
+        "A program that succeeds when the build is right, like [\"./ssh\", \"-V\"]; an `archive` needs one. The \
                generated program is always held to the checksum that it must print.",
-    },
-    Setting {
-        name: "timeout",
-        kind: Is::Seconds { min: 1.0, max: 1e6 },
-        default: Some("2h"),
-        help: "A command that takes longer is ended, and the run fails.",
-    },
+    ),
+    Setting::new("timeout", Is::Seconds { min: 1.0, max: 1e6 }, "2h")
+        .help("A command that takes longer is ended, and the run fails."),
 ];
 
 const COMPILE: Metric = Metric::new("compile_seconds", "s", Direction::Less);

@@ -36,45 +36,30 @@ primary = "rsa_2048_verify_per_second"
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "algorithms",
-        kind: Is::TextList,
-        default: Some(r#"["rsa2048", "rsa4096", "ecdsap256", "aes-128-cbc", "aes-256-gcm", "sha256"]"#),
-        help: "What to measure, as `openssl speed` calls it: rsa and dsa with bits, ecdsap224 to ecdsap521, ed25519, \
+    Setting::new(
+        "algorithms",
+        Is::TextList,
+        r#"["rsa2048", "rsa4096", "ecdsap256", "aes-128-cbc", "aes-256-gcm", "sha256"]"#,
+    )
+    .help(
+        "What to measure, as `openssl speed` calls it: rsa and dsa with bits, ecdsap224 to ecdsap521, ed25519, \
                ed448, and any cipher or digest of `openssl list`. DSA is missing from builds without it.",
-    },
-    Setting {
-        name: "block_bytes",
-        kind: Is::IntegerList,
-        default: Some("[16384]"),
-        help: "Sizes of the blocks that ciphers and digests get, each measured by itself; without effect on signatures.",
-    },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 1.0, max: 3600.0 },
-        default: Some("3s"),
-        help: "Whole seconds for each figure: a signature has two, a cipher or digest one for each size of block.",
-    },
-    Setting {
-        name: "processes",
-        kind: Is::Integer { min: 1, max: 1024 },
-        default: Some("1"),
-        help: "Processes that do the same at once; their rates are added up.",
-    },
-    Setting {
-        name: "clock",
-        kind: Is::Choice(&["elapsed", "processor"]),
-        default: Some("elapsed"),
-        help: "What rates are divided by: time that passed, or time that the one process had a processor, which hides what \
+    ),
+    Setting::new("block_bytes", Is::IntegerList, "[16384]").help(
+        "Sizes of the blocks that ciphers and digests get, each measured by itself; without effect on signatures.",
+    ),
+    Setting::new("time", Is::Seconds { min: 1.0, max: 3600.0 }, "3s")
+        .help("Whole seconds for each figure: a signature has two, a cipher or digest one for each size of block."),
+    Setting::new("processes", Is::Integer { min: 1, max: 1024 }, "1")
+        .help("Processes that do the same at once; their rates are added up."),
+    Setting::new("clock", Is::Choice(&["elapsed", "processor"]), "elapsed").help(
+        "What rates are divided by: time that passed, or time that the one process had a processor, which hides what \
                else the machine did, and is what comparisons of old show.",
-    },
-    Setting {
-        name: "primary",
-        kind: Is::Text,
-        default: None,
-        help: "The metric that the answer is about, like aes_256_gcm_16384_bytes_per_second; unless given, the first: of \
+    ),
+    Setting::absent("primary", Is::Text).help(
+        "The metric that the answer is about, like aes_256_gcm_16384_bytes_per_second; unless given, the first: of \
                signatures those made, not those verified.",
-    },
+    ),
 ];
 
 /// Of one block; what is larger is no block of anybody's.

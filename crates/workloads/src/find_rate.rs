@@ -44,44 +44,20 @@ const SETTINGS: &[Setting] = &[
     site::SQLITE_SYNCHRONOUS,
     site::SQLITE_TRANSACTION,
     site::SQLITE_BUSY_TIMEOUT,
-    Setting {
-        name: "latency_max",
-        kind: Is::Seconds { min: 1e-6, max: 1e6 },
-        default: Some("100ms"),
-        help: "The 99th percentile of latencies, from the intended start to the last byte, must not be above it.",
-    },
-    Setting {
-        name: "rate_min",
-        kind: Is::Number { min: 0.1, max: 1e7 },
-        default: Some("50"),
-        help: "The lowest rate that is tried, in requests a second. Each run begins up to a step of the precision above it, so that runs try different rates.",
-    },
-    Setting {
-        name: "rate_max",
-        kind: Is::Number { min: 0.1, max: 1e7 },
-        default: Some("1000000"),
-        help: "No rate above it is tried.",
-    },
-    Setting {
-        name: "precision",
-        kind: Is::Percent { min: 0.001, max: 1.0 },
-        default: Some("5%"),
-        help: "How near the rate that fails must be to the one that holds; and by how much answers may come more slowly than requests.",
-    },
-    Setting {
-        name: "probe_time",
-        kind: Is::Seconds { min: 0.1, max: 1e6 },
-        default: Some("3s"),
-        help: "How long each rate is tried. Where single latencies lie further apart than `precision` times this, it is too short: a slow answer at its end looks like a server that falls behind.",
-    },
+    Setting::new("latency_max", Is::Seconds { min: 1e-6, max: 1e6 }, "100ms")
+        .help("The 99th percentile of latencies, from the intended start to the last byte, must not be above it."),
+    Setting::new("rate_min", Is::Number { min: 0.1, max: 1e7 }, "50")
+        .help("The lowest rate that is tried, in requests a second. Each run begins up to a step of the precision above it, so that runs try different rates."),
+    Setting::new("rate_max", Is::Number { min: 0.1, max: 1e7 }, "1000000").help("No rate above it is tried."),
+    Setting::new("precision", Is::Percent { min: 0.001, max: 1.0 }, "5%")
+        .help("How near the rate that fails must be to the one that holds; and by how much answers may come more slowly than requests."),
+    Setting::new("probe_time", Is::Seconds { min: 0.1, max: 1e6 }, "3s")
+        .help("How long each rate is tried. Where single latencies lie further apart than `precision` times this, it is too short: a slow answer at its end looks like a server that falls behind."),
     Setting { default: Some("500"), ..sending::CONNECTIONS },
     sending::KEEP_ALIVE,
     Setting { default: Some("5s"), ..sending::TIMEOUT },
-    Setting {
-        default: Some("0%"),
-        help: "A rate holds when no larger share of its requests goes wrong: wrong answers, time-outs, lost connections.",
-        ..asked::ERRORS_MAX
-    },
+    Setting { default: Some("0%"), ..asked::ERRORS_MAX }
+.help("A rate holds when no larger share of its requests goes wrong: wrong answers, time-outs, lost connections."),
     sending::DRIVER_THREADS,
     sending::ENGINE,
 ];

@@ -39,13 +39,9 @@ const SETTINGS: &[Setting] = &[
     sending::CALLS,
     sending::THINK_TIME,
     sending::RATE,
-    Setting { name: "time", kind: Is::Seconds { min: 0.1, max: 1e6 }, default: Some("10s"), help: "Length of a run." },
-    Setting {
-        name: "requests",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("0"),
-        help: "A run ends after so many requests, and `time` counts for nothing: 500 at 20 a second with 5 calls are 100 connections. 0: it ends by `time`.",
-    },
+    Setting::new("time", Is::Seconds { min: 0.1, max: 1e6 }, "10s").help("Length of a run."),
+    Setting::new("requests", Is::Integer { min: 0, max: i64::MAX }, "0")
+        .help("A run ends after so many requests, and `time` counts for nothing: 500 at 20 a second with 5 calls are 100 connections. 0: it ends by `time`."),
     sending::BODY_CONTAINS,
     sending::TIMEOUT,
     asked::ERRORS_MAX,

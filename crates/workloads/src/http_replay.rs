@@ -42,78 +42,33 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "site",
-        kind: Is::Choice(&["from-log", "cms"]),
-        default: Some("from-log"),
-        help: "`from-log`: each path that the log answered with a page becomes a file of the logged size; all virtual hosts of the log are one site. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true.",
-    },
-    Setting {
-        name: "cms_pages",
-        kind: Is::Integer { min: 10, max: 100_000 },
-        default: Some("100"),
-        help: "Of the site `cms`: pages of each blog and wiki; hosts with files only have twice as many files.",
-    },
-    Setting {
-        name: "cms_dynamic",
-        kind: Is::Percent { min: 0.0, max: 1.0 },
-        default: Some("50%"),
-        help: "Of the site `cms`: share of pages that are visited which a program makes, without what browsers load with a page.",
-    },
-    Setting {
-        name: "log",
-        kind: Is::Text,
-        default: Some(""),
-        help: "The access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or Zstandard. Of the site `cms`: none, and a log is made.",
-    },
+    Setting::new("site", Is::Choice(&["from-log", "cms"]), "from-log")
+        .help("`from-log`: each path that the log answered with a page becomes a file of the logged size; all virtual hosts of the log are one site. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true."),
+    Setting::new("cms_pages", Is::Integer { min: 10, max: 100_000 }, "100")
+        .help("Of the site `cms`: pages of each blog and wiki; hosts with files only have twice as many files."),
+    Setting::new("cms_dynamic", Is::Percent { min: 0.0, max: 1.0 }, "50%")
+        .help("Of the site `cms`: share of pages that are visited which a program makes, without what browsers load with a page."),
+    Setting::new("log", Is::Text, "")
+        .help("The access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or Zstandard. Of the site `cms`: none, and a log is made."),
     sending::SERVER,
-    Setting {
-        name: "requests",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("10000"),
-        help: "So many requests of the log are used, its first; 0: all.",
-    },
-    Setting {
-        name: "requests_per_run",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("0"),
-        help: "A run sends so many of them, and the next goes on there; after the last comes the first. Where a trial begins is drawn by the seed, for all scenarios of a round alike. Such runs are turns (docs/turns.md). 0: a run sends all of them.",
-    },
+    Setting::new("requests", Is::Integer { min: 0, max: i64::MAX }, "10000")
+        .help("So many requests of the log are used, its first; 0: all."),
+    Setting::new("requests_per_run", Is::Integer { min: 0, max: i64::MAX }, "0")
+        .help("A run sends so many of them, and the next goes on there; after the last comes the first. Where a trial begins is drawn by the seed, for all scenarios of a round alike. Such runs are turns (docs/turns.md). 0: a run sends all of them."),
     sending::CONNECTIONS,
     Setting { default: Some("false"), ..sending::KEEP_ALIVE },
-    Setting {
-        name: "speed",
-        kind: Is::Number { min: 0.0, max: 1e6 },
-        default: Some("0"),
-        help: "Open loop by the log's own times, so many times as fast; latencies count from the intended start. 0: a closed loop.",
-    },
+    Setting::new("speed", Is::Number { min: 0.0, max: 1e6 }, "0")
+        .help("Open loop by the log's own times, so many times as fast; latencies count from the intended start. 0: a closed loop."),
     sending::CALLS,
     sending::THINK_TIME,
     sending::RATE,
-    Setting {
-        name: "other_methods",
-        kind: Is::Choice(&["skip", "without-body", "with-body"]),
-        default: Some("skip"),
-        help: "What becomes of methods other than GET and HEAD, whose bodies no log has: they are left out, or sent without one, or with `body`. Their answers are not looked at.",
-    },
-    Setting {
-        name: "body",
-        kind: Is::Text,
-        default: Some(""),
-        help: "What other methods send, with `other_methods = \"with-body\"`.",
-    },
-    Setting {
-        name: "bad_lines_max",
-        kind: Is::Percent { min: 0.0, max: 1.0 },
-        default: Some("5%"),
-        help: "Share of lines that may be no requests; above it the log is refused.",
-    },
-    Setting {
-        name: "log_bytes_max",
-        kind: Is::Bytes { min: 1, max: 1 << 60 },
-        default: Some("64GiB"),
-        help: "The most bytes of text that the log may have, decompressed; a longer one is refused, as is what is no regular file.",
-    },
+    Setting::new("other_methods", Is::Choice(&["skip", "without-body", "with-body"]), "skip")
+        .help("What becomes of methods other than GET and HEAD, whose bodies no log has: they are left out, or sent without one, or with `body`. Their answers are not looked at."),
+    Setting::new("body", Is::Text, "").help("What other methods send, with `other_methods = \"with-body\"`."),
+    Setting::new("bad_lines_max", Is::Percent { min: 0.0, max: 1.0 }, "5%")
+        .help("Share of lines that may be no requests; above it the log is refused."),
+    Setting::new("log_bytes_max", Is::Bytes { min: 1, max: 1 << 60 }, "64GiB")
+        .help("The most bytes of text that the log may have, decompressed; a longer one is refused, as is what is no regular file."),
     sending::BODY_CONTAINS,
     sending::TIMEOUT,
     asked::ERRORS_MAX,

@@ -37,52 +37,32 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "ios",
-        kind: Is::Integer { min: 1, max: 1 << 40 },
-        default: Some("20000"),
-        help: "Number of I/Os, each a read and a write of one block. The file has as many blocks, so that it grows with \
+    Setting::new("ios", Is::Integer { min: 1, max: 1 << 40 }, "20000")
+        .help(
+            "Number of I/Os, each a read and a write of one block. The file has as many blocks, so that it grows with \
                this number: the talk's series is 20000, 200000, 2000000, 20000000.",
-    },
-    Setting {
-        name: "block_size",
-        kind: Is::Bytes { min: 64, max: 1 << 24 },
-        default: Some("4KiB"),
-        help: "Size of a block, and of each read and write.",
-    },
-    Setting {
-        name: "streams",
-        kind: Is::Integer { min: 1, max: 1024 },
-        default: Some("1"),
-        help: "How many streams share the I/Os. The original started processes; these are threads, each with file \
+        ),
+    Setting::new("block_size", Is::Bytes { min: 64, max: 1 << 24 }, "4KiB")
+        .help("Size of a block, and of each read and write."),
+    Setting::new("streams", Is::Integer { min: 1, max: 1024 }, "1")
+        .help(
+            "How many streams share the I/Os. The original started processes; these are threads, each with file \
                descriptors of its own.",
-    },
-    Setting {
-        name: "journal",
-        kind: Is::Choice(&["off", "before"]),
-        default: Some("off"),
-        help: "`before` appends each block as it was to a journal before the changed block is written, as GT.M's \
+        ),
+    Setting::new("journal", Is::Choice(&["off", "before"]), "off")
+        .help(
+            "`before` appends each block as it was to a journal before the changed block is written, as GT.M's \
                before-image journal does.",
-    },
-    Setting {
-        name: "sync",
-        kind: Is::Choice(&["none", "epoch", "commit"]),
-        default: Some("none"),
-        help: "`commit` flushes the journal (without one: the file) after every `commit_ios` I/Os of a stream, and after its last; `epoch` \
+        ),
+    Setting::new("sync", Is::Choice(&["none", "epoch", "commit"]), "none")
+        .help(
+            "`commit` flushes the journal (without one: the file) after every `commit_ios` I/Os of a stream, and after its last; `epoch` \
                flushes journal, then file, every `sync_interval`; `none` leaves it to the kernel.",
-    },
-    Setting {
-        name: "sync_interval",
-        kind: Is::Seconds { min: 0.001, max: 1e9 },
-        default: Some("5s"),
-        help: "Time between flushes with `sync = \"epoch\"`.",
-    },
-    Setting {
-        name: "commit_ios",
-        kind: Is::Integer { min: 1, max: i64::MAX },
-        default: Some("100"),
-        help: "I/Os in a commit with `sync = \"commit\"`; no more than each stream has (`ios` / `streams`).",
-    },
+        ),
+    Setting::new("sync_interval", Is::Seconds { min: 0.001, max: 1e9 }, "5s")
+        .help("Time between flushes with `sync = \"epoch\"`."),
+    Setting::new("commit_ios", Is::Integer { min: 1, max: i64::MAX }, "100")
+        .help("I/Os in a commit with `sync = \"commit\"`; no more than each stream has (`ios` / `streams`)."),
 ];
 
 const IOS_PER_SECOND: Metric = Metric::new("ios_per_second", "1/s", Direction::More);

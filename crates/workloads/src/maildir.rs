@@ -36,44 +36,20 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "mailboxes",
-        kind: Is::Integer { min: 1, max: 1_000_000 },
-        default: Some("100"),
-        help: "Mailboxes.",
-    },
-    Setting {
-        name: "messages",
-        kind: Is::Integer { min: 1, max: 10_000_000 },
-        default: Some("50"),
-        help: "Messages in each mailbox.",
-    },
-    Setting {
-        name: "message_size",
-        kind: Is::Bytes { min: 1 << 10, max: 1 << 24 },
-        default: Some("16KiB"),
-        help: "Mean size of a message. Sizes are drawn from an exponential distribution: most are smaller, a few several times as large.",
-    },
-    Setting {
-        name: "threads",
-        kind: Is::Integer { min: 1, max: 1024 },
-        default: Some("8"),
-        help: "Threads that deliver, read and remove at the same time, each in mailboxes of its own.",
-    },
-    Setting {
-        name: "reads",
-        kind: Is::Integer { min: 0, max: 1000 },
-        default: Some("1"),
-        help: "Messages that are read for each that is delivered.",
-    },
-    Setting {
-        name: "fsync",
-        kind: Is::Choice(&["none", "message", "message-and-folder"]),
-        default: Some("message-and-folder"),
-        help: "What is flushed before a message counts as delivered: nothing, the message, or also the folder into which it was renamed. \
+    Setting::new("mailboxes", Is::Integer { min: 1, max: 1_000_000 }, "100").help("Mailboxes."),
+    Setting::new("messages", Is::Integer { min: 1, max: 10_000_000 }, "50").help("Messages in each mailbox."),
+    Setting::new("message_size", Is::Bytes { min: 1 << 10, max: 1 << 24 }, "16KiB")
+        .help("Mean size of a message. Sizes are drawn from an exponential distribution: most are smaller, a few several times as large."),
+    Setting::new("threads", Is::Integer { min: 1, max: 1024 }, "8")
+        .help("Threads that deliver, read and remove at the same time, each in mailboxes of its own."),
+    Setting::new("reads", Is::Integer { min: 0, max: 1000 }, "1")
+        .help("Messages that are read for each that is delivered."),
+    Setting::new("fsync", Is::Choice(&["none", "message", "message-and-folder"]), "message-and-folder")
+        .help(
+            "What is flushed before a message counts as delivered: nothing, the message, or also the folder into which it was renamed. \
                What a power cut takes where messages are flushed is measured by `[safety]` with `load = \"files\"`.",
-    },
-    Setting { name: "time", kind: Is::Seconds { min: 0.01, max: 1e6 }, default: Some("30s"), help: "Length of a run." },
+        ),
+    Setting::new("time", Is::Seconds { min: 0.01, max: 1e6 }, "30s").help("Length of a run."),
 ];
 
 const MESSAGES_PER_SECOND: Metric = Metric::new("messages_per_second", "1/s", Direction::More);

@@ -14,12 +14,7 @@ pub static KIND: Kind = Kind {
     name: "null",
     summary: "does nothing but read the clock: measures surefoot itself",
     example: "[workload.null]\ntime = \"1s\"\n",
-    settings: &[Setting {
-        name: "time",
-        kind: Is::Seconds { min: 0.001, max: 1e6 },
-        default: Some("1s"),
-        help: "Length of a run.",
-    }],
+    settings: &[Setting::new("time", Is::Seconds { min: 0.001, max: 1e6 }, "1s").help("Length of a run.")],
     choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,

@@ -35,15 +35,9 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::SQL_NAMES),
-        default: Some(engines::sqlite::ENGINE.name),
-        help: "The database: embedded SQLite, or a server that `[service.NAME]` configures.",
-    },
-    Setting {
-        name: "mix",
-        kind: Is::Choice(&[
+    Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::sqlite::ENGINE.name)
+        .help("The database: embedded SQLite, or a server that `[service.NAME]` configures."),
+    Setting::new("mix", Is::Choice(&[
             "read-write",
             "read-only",
             "write-only",
@@ -54,68 +48,31 @@ const SETTINGS: &[Setting] = &[
             "delete",
             "select-random-points",
             "select-random-ranges",
-        ]),
-        default: Some("read-write"),
-        help: "What a transaction does: sysbench's scripts of these names.",
-    },
-    Setting {
-        name: "rows_like",
-        kind: Is::Choice(&["1.0", "0.4"]),
-        default: Some("1.0"),
-        help: "Whose rows: sysbench 1.0 (random k, 119 and 59 digits, index after the load) or 0.4 (k = 0, constant text, index before it, ranges clamped into the table).",
-    },
-    Setting {
-        name: "tables",
-        kind: Is::Integer { min: 1, max: 1000 },
-        default: Some("1"),
-        help: "Tables; each transaction takes one of them.",
-    },
-    Setting {
-        name: "table_size",
-        kind: Is::Integer { min: 200, max: 1_000_000_000 },
-        default: Some("100000"),
-        help: "Rows of each table.",
-    },
-    Setting {
-        name: "id_range",
-        kind: Is::Integer { min: 200, max: 1_000_000_000 },
-        default: None,
-        help: "Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter.",
-    },
+        ]), "read-write")
+        .help("What a transaction does: sysbench's scripts of these names."),
+    Setting::new("rows_like", Is::Choice(&["1.0", "0.4"]), "1.0")
+        .help("Whose rows: sysbench 1.0 (random k, 119 and 59 digits, index after the load) or 0.4 (k = 0, constant text, index before it, ranges clamped into the table)."),
+    Setting::new("tables", Is::Integer { min: 1, max: 1000 }, "1").help("Tables; each transaction takes one of them."),
+    Setting::new("table_size", Is::Integer { min: 200, max: 1_000_000_000 }, "100000").help("Rows of each table."),
+    Setting::absent("id_range", Is::Integer { min: 200, max: 1_000_000_000 })
+        .help("Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter."),
     sql_load::THREADS,
     sql_load::DRIVER_THREADS,
-    Setting {
-        name: "distribution",
-        kind: Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]),
-        default: Some("uniform"),
-        help: "How ids are drawn. `special` sends three of four draws to a hot 1 % in the middle; 1.0 and 0.4 differ in its width.",
-    },
-    Setting {
-        name: "range_size",
-        kind: Is::Integer { min: 1, max: 100_000 },
-        default: Some("100"),
-        help: "Rows of a range query.",
-    },
+    Setting::new("distribution", Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]), "uniform")
+        .help("How ids are drawn. `special` sends three of four draws to a hot 1 % in the middle; 1.0 and 0.4 differ in its width."),
+    Setting::new("range_size", Is::Integer { min: 1, max: 100_000 }, "100").help("Rows of a range query."),
     sql_load::TIME,
     sql_load::TRANSACTIONS,
-    Setting {
-        name: "in_transaction",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Whether BEGIN and COMMIT stand around the statements of a mix that has several.",
-    },
+    Setting::new("in_transaction", Is::Boolean, "true")
+        .help("Whether BEGIN and COMMIT stand around the statements of a mix that has several."),
     sql_load::PREPARED,
     sql_load::RATE,
     sql_load::THINK_TIME,
     sql_load::RETRY,
     sql_load::RECONNECT,
     sql_load::ERRORS_MAX,
-    Setting {
-        name: "begin",
-        kind: Is::Choice(&["immediate", "deferred"]),
-        default: Some("immediate"),
-        help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried.",
-    },
+    Setting::new("begin", Is::Choice(&["immediate", "deferred"]), "immediate")
+        .help("How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried."),
     sql::JOURNAL_MODE,
     sql::SYNCHRONOUS,
     sql::PAGE_SIZE,

@@ -42,30 +42,14 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::SQL_NAMES),
-        default: Some(engines::postgres::ENGINE.name),
-        help: "The database: a server that `[service.NAME]` configures, or embedded SQLite.",
-    },
-    Setting {
-        name: "warehouses",
-        kind: Is::Integer { min: 1, max: 30_000 },
-        default: Some("1"),
-        help: "The scale: each has 10 districts, 30,000 customers and a stock of 100,000 items, about 100 MB. With fewer warehouses than connections, they wait for each other.",
-    },
-    Setting {
-        name: "mix",
-        kind: Is::Choice(&["standard", "sysbench"]),
-        default: Some("standard"),
-        help: "How often new orders, payments, order status, deliveries and stock levels come: 45, 43, 4, 4 and 4 of 100, or 10, 10, 1, 1 and 1 of 23 as sysbench's scripts for this load have it.",
-    },
-    Setting {
-        name: "thinking",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Whether each connection is a user who keys in (18 s for a new order) and thinks (12 s on average) at a warehouse of its own, as the standard has it: 10 connections a warehouse then do at most 12.86 new orders a minute.",
-    },
+    Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::postgres::ENGINE.name)
+        .help("The database: a server that `[service.NAME]` configures, or embedded SQLite."),
+    Setting::new("warehouses", Is::Integer { min: 1, max: 30_000 }, "1")
+        .help("The scale: each has 10 districts, 30,000 customers and a stock of 100,000 items, about 100 MB. With fewer warehouses than connections, they wait for each other."),
+    Setting::new("mix", Is::Choice(&["standard", "sysbench"]), "standard")
+        .help("How often new orders, payments, order status, deliveries and stock levels come: 45, 43, 4, 4 and 4 of 100, or 10, 10, 1, 1 and 1 of 23 as sysbench's scripts for this load have it."),
+    Setting::new("thinking", Is::Boolean, "false")
+        .help("Whether each connection is a user who keys in (18 s for a new order) and thinks (12 s on average) at a warehouse of its own, as the standard has it: 10 connections a warehouse then do at most 12.86 new orders a minute."),
     sql_load::THREADS,
     sql_load::DRIVER_THREADS,
     sql_load::TIME,

@@ -35,43 +35,20 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "method",
-        kind: Is::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]),
-        default: Some("rename"),
-        help: "How a file is replaced.",
-    },
-    Setting {
-        name: "connections",
-        kind: Is::Integer { min: 1, max: 64 },
-        default: Some("2"),
-        help: "Writers, each on files of its own; those beyond the number of files have nothing to do.",
-    },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 0.0, max: 3600.0 },
-        default: Some("3s"),
-        help: "Length of a run.",
-    },
-    Setting {
-        name: "pause",
-        kind: Is::Seconds { min: 0.0, max: 1.0 },
-        default: Some("25ms"),
-        help: "Between an acknowledgement and the writer's next replacement.",
-    },
-    Setting {
-        name: "seed",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("1"),
-        help: "What the files hold. Not the round's seed: they are judged when the run is long over.",
-    },
-    Setting {
-        name: "witness",
-        kind: Is::Text,
-        default: None,
-        help: "The file, outside the disk, that each replacement's line `file version tried acknowledged` goes to, in nanoseconds of \
+    Setting::new("method", Is::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]), "rename")
+        .help("How a file is replaced."),
+    Setting::new("connections", Is::Integer { min: 1, max: 64 }, "2")
+        .help("Writers, each on files of its own; those beyond the number of files have nothing to do."),
+    Setting::new("time", Is::Seconds { min: 0.0, max: 3600.0 }, "3s").help("Length of a run."),
+    Setting::new("pause", Is::Seconds { min: 0.0, max: 1.0 }, "25ms")
+        .help("Between an acknowledgement and the writer's next replacement."),
+    Setting::new("seed", Is::Integer { min: 0, max: i64::MAX }, "1")
+        .help("What the files hold. Not the round's seed: they are judged when the run is long over."),
+    Setting::absent("witness", Is::Text)
+        .help(
+            "The file, outside the disk, that each replacement's line `file version tried acknowledged` goes to, in nanoseconds of \
                CLOCK_MONOTONIC.",
-    },
+        ),
 ];
 
 const REPLACEMENTS_PER_SECOND: Metric = Metric::new("replacements_per_second", "1/s", Direction::More);

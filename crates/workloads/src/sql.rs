@@ -34,54 +34,22 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::SQL_NAMES),
-        default: Some(engines::postgres::ENGINE.name),
-        help: "The database: a server that `[service.NAME]` configures, or embedded SQLite.",
-    },
-    Setting {
-        name: "scripts",
-        kind: Is::TextList,
-        default: Some("[]"),
-        help: "Files of transactions as pgbench reads them (`\\set`, `\\if`, `\\sleep`, `\\gset` …), each with its weight: [\"order.sql@9\", \"report.sql\"]. Each transaction is one script, chosen by weight. Paths are those of the folder where surefoot is started.",
-    },
-    Setting {
-        name: "schema",
-        kind: Is::Text,
-        default: Some(""),
-        help: "A file of statements that make the tables and their indexes, before the data are loaded.",
-    },
-    Setting {
-        name: "data",
-        kind: Is::Text,
-        default: Some(""),
-        help: "A file of rules that fill tables: `\\table NAME ROWS`, then `\\column NAME VALUE` for each column, with the expressions of scripts, `:row` and `letters(n)`.",
-    },
-    Setting {
-        name: "dump",
-        kind: Is::Text,
-        default: Some(""),
-        help: "A dump that is loaded before `schema`: `pg_dump`'s text or archive, `mysqldump`'s text, an SQLite file or its `.dump`.",
-    },
-    Setting {
-        name: "variables",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Variables of scripts and rules (pgbench's -D): { scale = 10 }. Without it `:scale` is 1.",
-    },
-    Setting {
-        name: "checks",
-        kind: Is::Table,
-        default: Some("{}"),
-        help: "Statements that must give a stated answer when all runs of a trial are done: { \"SELECT count(*) FROM orders WHERE total < 0\" = 0 }. Columns of a row are joined by `|`, rows by line ends.",
-    },
-    Setting {
-        name: "protocol",
-        kind: Is::Choice(&["simple", "extended", "prepared"]),
-        default: Some("simple"),
-        help: "How statements are sent (pgbench's -M): `simple` as text with the values in it, `prepared` once for each connection, `extended` with parameters but prepared each time (PostgreSQL only).",
-    },
+    Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::postgres::ENGINE.name)
+        .help("The database: a server that `[service.NAME]` configures, or embedded SQLite."),
+    Setting::new("scripts", Is::TextList, "[]")
+        .help("Files of transactions as pgbench reads them (`\\set`, `\\if`, `\\sleep`, `\\gset` …), each with its weight: [\"order.sql@9\", \"report.sql\"]. Each transaction is one script, chosen by weight. Paths are those of the folder where surefoot is started."),
+    Setting::new("schema", Is::Text, "")
+        .help("A file of statements that make the tables and their indexes, before the data are loaded."),
+    Setting::new("data", Is::Text, "")
+        .help("A file of rules that fill tables: `\\table NAME ROWS`, then `\\column NAME VALUE` for each column, with the expressions of scripts, `:row` and `letters(n)`."),
+    Setting::new("dump", Is::Text, "")
+        .help("A dump that is loaded before `schema`: `pg_dump`'s text or archive, `mysqldump`'s text, an SQLite file or its `.dump`."),
+    Setting::new("variables", Is::Table, "{}")
+        .help("Variables of scripts and rules (pgbench's -D): { scale = 10 }. Without it `:scale` is 1."),
+    Setting::new("checks", Is::Table, "{}")
+        .help("Statements that must give a stated answer when all runs of a trial are done: { \"SELECT count(*) FROM orders WHERE total < 0\" = 0 }. Columns of a row are joined by `|`, rows by line ends."),
+    Setting::new("protocol", Is::Choice(&["simple", "extended", "prepared"]), "simple")
+        .help("How statements are sent (pgbench's -M): `simple` as text with the values in it, `prepared` once for each connection, `extended` with parameters but prepared each time (PostgreSQL only)."),
     sql_load::THREADS,
     sql_load::DRIVER_THREADS,
     sql_load::TIME,

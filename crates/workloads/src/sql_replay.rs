@@ -34,70 +34,27 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::SQL_NAMES),
-        default: Some(engines::postgres::ENGINE.name),
-        help: "The database server whose log it is, and that `[service.NAME]` configures. SQLite writes no log.",
-    },
-    Setting {
-        name: "log",
-        kind: Is::Text,
-        default: Some(""),
-        help: "The server's log: plain, gzip or Zstandard. PostgreSQL logs all statements with log_statement = 'all' or log_min_duration_statement = 0, MariaDB and MySQL with general_log = ON or, with long_query_time = 0, slow_query_log = ON.",
-    },
-    Setting {
-        name: "form",
-        kind: Is::Choice(&["auto", "stderr", "csv", "json", "general", "slow"]),
-        default: Some("auto"),
-        help: "The log's form: PostgreSQL's `stderr`, `csv` or `json`, MariaDB's and MySQL's `general` or `slow` log. `auto`: as its beginning says.",
-    },
-    Setting {
-        name: "log_line_prefix",
-        kind: Is::Text,
-        default: Some(""),
-        help: "Of PostgreSQL's form `stderr`: the server's setting of this name. Empty: the first of those that are common and that the log has.",
-    },
-    Setting {
-        name: "database",
-        kind: Is::Text,
-        default: Some(""),
-        help: "The database whose sessions are replayed, where the log has several.",
-    },
-    Setting {
-        name: "dump",
-        kind: Is::Text,
-        default: Some(""),
-        help: "The data as they were when the log began: `pg_dump`'s text or archive, `mysqldump`'s text. Empty: the log makes its own tables.",
-    },
-    Setting {
-        name: "statements",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("0"),
-        help: "The log's first statements that are replayed in a trial; its runs share them in equal parts. 0: all.",
-    },
-    Setting {
-        name: "speed",
-        kind: Is::Number { min: 0.0, max: 1e6 },
-        default: Some("0"),
-        help: "So many times as fast as the log: statements are sent at its own times, and latencies count from when each was due. 0: each as soon as its session's last one is answered, and no more sessions at a time than in the log.",
-    },
-    Setting {
-        name: "bad_lines_max",
-        kind: Is::Percent { min: 0.0, max: 1.0 },
-        default: Some("5%"),
-        help: "Share of lines that may be nothing of the log's form; above it the log is refused.",
-    },
-    Setting {
-        name: "log_bytes_max",
-        kind: Is::Bytes { min: 1, max: 1 << 60 },
-        default: Some("4GiB"),
-        help: "The most bytes of text that the log may have, decompressed: it is held in memory.",
-    },
-    Setting {
-        help: "Of a replay as fast as can be: a run of which a larger share of statements is refused where the log has an answer (or does not say), or is lost with its connection, fails. As logged they are counted and the run stands. They never count as answers.",
-        ..asked::ERRORS_MAX
-    },
+    Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::postgres::ENGINE.name)
+        .help("The database server whose log it is, and that `[service.NAME]` configures. SQLite writes no log."),
+    Setting::new("log", Is::Text, "")
+        .help("The server's log: plain, gzip or Zstandard. PostgreSQL logs all statements with log_statement = 'all' or log_min_duration_statement = 0, MariaDB and MySQL with general_log = ON or, with long_query_time = 0, slow_query_log = ON."),
+    Setting::new("form", Is::Choice(&["auto", "stderr", "csv", "json", "general", "slow"]), "auto")
+        .help("The log's form: PostgreSQL's `stderr`, `csv` or `json`, MariaDB's and MySQL's `general` or `slow` log. `auto`: as its beginning says."),
+    Setting::new("log_line_prefix", Is::Text, "")
+        .help("Of PostgreSQL's form `stderr`: the server's setting of this name. Empty: the first of those that are common and that the log has."),
+    Setting::new("database", Is::Text, "")
+        .help("The database whose sessions are replayed, where the log has several."),
+    Setting::new("dump", Is::Text, "")
+        .help("The data as they were when the log began: `pg_dump`'s text or archive, `mysqldump`'s text. Empty: the log makes its own tables."),
+    Setting::new("statements", Is::Integer { min: 0, max: i64::MAX }, "0")
+        .help("The log's first statements that are replayed in a trial; its runs share them in equal parts. 0: all."),
+    Setting::new("speed", Is::Number { min: 0.0, max: 1e6 }, "0")
+        .help("So many times as fast as the log: statements are sent at its own times, and latencies count from when each was due. 0: each as soon as its session's last one is answered, and no more sessions at a time than in the log."),
+    Setting::new("bad_lines_max", Is::Percent { min: 0.0, max: 1.0 }, "5%")
+        .help("Share of lines that may be nothing of the log's form; above it the log is refused."),
+    Setting::new("log_bytes_max", Is::Bytes { min: 1, max: 1 << 60 }, "4GiB")
+        .help("The most bytes of text that the log may have, decompressed: it is held in memory."),
+    asked::ERRORS_MAX.help("Of a replay as fast as can be: a run of which a larger share of statements is refused where the log has an answer (or does not say), or is lost with its connection, fails. As logged they are counted and the run stands. They never count as answers."),
     sql_load::DRIVER_THREADS,
 ];
 

@@ -48,55 +48,21 @@ const ENGINES: &[&str] = &[
 ];
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(ENGINES),
-        default: Some(engines::lmdb::ENGINE.name),
-        help: "The key-value store: embedded, or a server that `[service.NAME]` configures. On `gtm` the workers are GT.M's own processes, as in the original; figures of the others are ports.",
-    },
-    Setting {
-        name: "from",
-        kind: Is::Integer { min: 1, max: 10_000_000_000 },
-        default: Some("1"),
-        help: "First integer.",
-    },
-    Setting {
-        name: "to",
-        kind: Is::Integer { min: 1, max: 10_000_000_000 },
-        default: Some("100000"),
-        help: "Last integer.",
-    },
-    Setting { name: "streams", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Worker processes." },
-    Setting {
-        name: "block",
-        kind: Is::Integer { min: 0, max: 10_000_000_000 },
-        default: Some("0"),
-        help: "Integers that a worker takes at a time; 0: the range divided by the workers.",
-    },
-    Setting {
-        name: "words",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Keep numbers as words, a language and script for each digit, as the original does.",
-    },
-    Setting {
-        name: "sync",
-        kind: Is::Choice(&["none", "commit"]),
-        default: Some("none"),
-        help: "Whether LMDB or SQLite flush each path when it is stored; of a server its own settings decide. The original writes single numbers outside transactions, which its engine does not flush either.",
-    },
-    Setting {
-        name: "journal_mode",
-        kind: Is::Choice(&["wal", "delete", "truncate", "persist"]),
-        default: Some("wal"),
-        help: "SQLite's journal.",
-    },
-    Setting {
-        name: "map_size",
-        kind: Is::Bytes { min: 1 << 20, max: 1 << 44 },
-        default: Some("16GiB"),
-        help: "LMDB's address space; the file is only as large as its data.",
-    },
+    Setting::new("engine", Is::Choice(ENGINES), engines::lmdb::ENGINE.name)
+        .help("The key-value store: embedded, or a server that `[service.NAME]` configures. On `gtm` the workers are GT.M's own processes, as in the original; figures of the others are ports."),
+    Setting::new("from", Is::Integer { min: 1, max: 10_000_000_000 }, "1").help("First integer."),
+    Setting::new("to", Is::Integer { min: 1, max: 10_000_000_000 }, "100000").help("Last integer."),
+    Setting::new("streams", Is::Integer { min: 1, max: 1024 }, "1").help("Worker processes."),
+    Setting::new("block", Is::Integer { min: 0, max: 10_000_000_000 }, "0")
+        .help("Integers that a worker takes at a time; 0: the range divided by the workers."),
+    Setting::new("words", Is::Boolean, "false")
+        .help("Keep numbers as words, a language and script for each digit, as the original does."),
+    Setting::new("sync", Is::Choice(&["none", "commit"]), "none")
+        .help("Whether LMDB or SQLite flush each path when it is stored; of a server its own settings decide. The original writes single numbers outside transactions, which its engine does not flush either."),
+    Setting::new("journal_mode", Is::Choice(&["wal", "delete", "truncate", "persist"]), "wal")
+        .help("SQLite's journal."),
+    Setting::new("map_size", Is::Bytes { min: 1 << 20, max: 1 << 44 }, "16GiB")
+        .help("LMDB's address space; the file is only as large as its data."),
 ];
 
 const METRICS: &[Metric] = &[

@@ -27,24 +27,12 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(engines::SQL_NAMES),
-        default: Some(engines::postgres::ENGINE.name),
-        help: "The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes.",
-    },
-    Setting {
-        name: "mix",
-        kind: Is::Choice(&["tpcb-like", "simple-update", "select-only"]),
-        default: Some("tpcb-like"),
-        help: "pgbench's built-in scripts. `simple-update` leaves tellers and branches out, whose few rows all connections meet at.",
-    },
-    Setting {
-        name: "scale",
-        kind: Is::Integer { min: 1, max: 20_000 },
-        default: Some("1"),
-        help: "100,000 accounts, 10 tellers and 1 branch each. Below the number of connections, they wait for each other's branch.",
-    },
+    Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::postgres::ENGINE.name)
+        .help("The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes."),
+    Setting::new("mix", Is::Choice(&["tpcb-like", "simple-update", "select-only"]), "tpcb-like")
+        .help("pgbench's built-in scripts. `simple-update` leaves tellers and branches out, whose few rows all connections meet at."),
+    Setting::new("scale", Is::Integer { min: 1, max: 20_000 }, "1")
+        .help("100,000 accounts, 10 tellers and 1 branch each. Below the number of connections, they wait for each other's branch."),
     sql_load::THREADS,
     sql_load::DRIVER_THREADS,
     sql_load::TIME,

@@ -38,26 +38,16 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "archive",
-        kind: Is::Text,
-        default: None,
-        help: "Path of a .tar, .tar.gz, .tar.xz or .tar.zst to extract. Without it a tree is generated that is shaped like the source of \
+    Setting::absent("archive", Is::Text)
+        .help(
+            "Path of a .tar, .tar.gz, .tar.xz or .tar.zst to extract. Without it a tree is generated that is shaped like the source of \
                GCC 12.2: half of the files below 656 bytes, 10 % above 5.2 KB, 1 % above 71 KB, 6.6 KB on average; a \
                folder for every 22 files, up to 9 deep, half of the files 4 deep; contents are text that compresses.",
-    },
-    Setting {
-        name: "files",
-        kind: Is::Integer { min: 1, max: 10_000_000 },
-        default: Some("25000"),
-        help: "Number of files of the generated tree; without effect on an `archive`.",
-    },
-    Setting {
-        name: "archive_seed",
-        kind: Is::Integer { min: 0, max: i64::MAX },
-        default: Some("1"),
-        help: "Seed of the generated tree, which is the same in all rounds; without effect on an `archive`.",
-    },
+        ),
+    Setting::new("files", Is::Integer { min: 1, max: 10_000_000 }, "25000")
+        .help("Number of files of the generated tree; without effect on an `archive`."),
+    Setting::new("archive_seed", Is::Integer { min: 0, max: i64::MAX }, "1")
+        .help("Seed of the generated tree, which is the same in all rounds; without effect on an `archive`."),
 ];
 
 const FILES_PER_SECOND: Metric = Metric::new("files_per_second", "1/s", Direction::More);

@@ -46,75 +46,37 @@ pub struct Sending {
 }
 
 /// `server`.
-pub const SERVER: Setting = Setting {
-    name: "server",
-    kind: Is::Choice(SERVERS),
-    default: Some("nginx"),
-    help: "The service that serves the site; `[service.NAME]` configures it.",
-};
+pub const SERVER: Setting = Setting::new("server", Is::Choice(SERVERS), "nginx")
+    .help("The service that serves the site; `[service.NAME]` configures it.");
 /// `connections`.
-pub const CONNECTIONS: Setting = Setting {
-    name: "connections",
-    kind: Is::Integer { min: 1, max: 20_000 },
-    default: Some("25"),
-    help: "Connections at a time, at most; how many are made in all is a matter of `requests`, `calls` and `keep_alive`.",
-};
+pub const CONNECTIONS: Setting = Setting::new("connections", Is::Integer { min: 1, max: 20_000 }, "25").help(
+    "Connections at a time, at most; how many are made in all is a matter of `requests`, `calls` and `keep_alive`.",
+);
 /// `keep_alive`.
-pub const KEEP_ALIVE: Setting = Setting {
-    name: "keep_alive",
-    kind: Is::Boolean,
-    default: Some("true"),
-    help: "Whether a connection is used again, or each request has its own.",
-};
+pub const KEEP_ALIVE: Setting = Setting::new("keep_alive", Is::Boolean, "true")
+    .help("Whether a connection is used again, or each request has its own.");
 /// `rate`.
-pub const RATE: Setting = Setting {
-    name: "rate",
-    kind: Is::Number { min: 0.0, max: 1e7 },
-    default: Some("0"),
-    help: "Open loop: so many requests a second, or connections where `calls` are given, whatever the server does; latencies count from the intended start, and errors are counted, not limited. 0: a closed loop, as fast as the server answers.",
-};
+pub const RATE: Setting = Setting::new("rate", Is::Number { min: 0.0, max: 1e7 }, "0")
+    .help("Open loop: so many requests a second, or connections where `calls` are given, whatever the server does; latencies count from the intended start, and errors are counted, not limited. 0: a closed loop, as fast as the server answers.");
 /// `calls`.
-pub const CALLS: Setting = Setting {
-    name: "calls",
-    kind: Is::Integer { min: 0, max: 1_000_000_000 },
-    default: Some("0"),
-    help: "Requests that one connection makes, one after the other, before it is closed. With a `rate` they are a session: where the server closes the connection sooner, it goes on with a new one, and a call without an answer ends it. 0: with `keep_alive` as many as the server lets it, else one.",
-};
+pub const CALLS: Setting = Setting::new("calls", Is::Integer { min: 0, max: 1_000_000_000 }, "0")
+    .help("Requests that one connection makes, one after the other, before it is closed. With a `rate` they are a session: where the server closes the connection sooner, it goes on with a new one, and a call without an answer ends it. 0: with `keep_alive` as many as the server lets it, else one.");
 /// `think_time`.
-pub const THINK_TIME: Setting = Setting {
-    name: "think_time",
-    kind: Is::Seconds { min: 0.0, max: 1e6 },
-    default: Some("0s"),
-    help: "From an answer to the next request on the same connection.",
-};
+pub const THINK_TIME: Setting = Setting::new("think_time", Is::Seconds { min: 0.0, max: 1e6 }, "0s")
+    .help("From an answer to the next request on the same connection.");
 /// `timeout`.
-pub const TIMEOUT: Setting = Setting {
-    name: "timeout",
-    kind: Is::Seconds { min: 0.01, max: 1e6 },
-    default: Some("30s"),
-    help: "An answer, or a connection, that takes longer is an error. In latencies it counts as the time that was waited.",
-};
+pub const TIMEOUT: Setting = Setting::new("timeout", Is::Seconds { min: 0.01, max: 1e6 }, "30s").help(
+    "An answer, or a connection, that takes longer is an error. In latencies it counts as the time that was waited.",
+);
 /// `body_contains`.
-pub const BODY_CONTAINS: Setting = Setting {
-    name: "body_contains",
-    kind: Is::Text,
-    default: Some(""),
-    help: "A text that the site's pages begin with, and that each answer's body is searched for. Empty: bodies are not looked at.",
-};
+pub const BODY_CONTAINS: Setting = Setting::new("body_contains", Is::Text, "")
+    .help("A text that the site's pages begin with, and that each answer's body is searched for. Empty: bodies are not looked at.");
 /// `driver_threads`.
-pub const DRIVER_THREADS: Setting = Setting {
-    name: "driver_threads",
-    kind: Is::Integer { min: 1, max: 64 },
-    default: Some("1"),
-    help: "Threads of the load generator; one is enough for a server on the same machine.",
-};
+pub const DRIVER_THREADS: Setting = Setting::new("driver_threads", Is::Integer { min: 1, max: 64 }, "1")
+    .help("Threads of the load generator; one is enough for a server on the same machine.");
 /// `engine`.
-pub const ENGINE: Setting = Setting {
-    name: "engine",
-    kind: Is::Choice(&["auto", "io_uring", "epoll"]),
-    default: Some("auto"),
-    help: "How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll (`client_io_uring_threads` is 0 then, and a note says why). In a closed loop io_uring takes answers that come fast in batches, and their times are those of the batch's end: usually within 0.2 ms, at most 4 ms late.",
-};
+pub const ENGINE: Setting = Setting::new("engine", Is::Choice(&["auto", "io_uring", "epoll"]), "auto")
+    .help("How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll (`client_io_uring_threads` is 0 then, and a note says why). In a closed loop io_uring takes answers that come fast in batches, and their times are those of the batch's end: usually within 0.2 ms, at most 4 ms late.");
 
 const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Direction::More);
 

@@ -30,47 +30,25 @@ pub struct Pragmas {
 }
 
 /// `journal_mode`.
-pub const JOURNAL_MODE: Setting = Setting {
-    name: "journal_mode",
-    kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]),
-    default: Some("wal"),
-    help: "SQLite's journal.",
-};
+pub const JOURNAL_MODE: Setting =
+    Setting::new("journal_mode", Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]), "wal")
+        .help("SQLite's journal.");
 /// `synchronous`.
-pub const SYNCHRONOUS: Setting = Setting {
-    name: "synchronous",
-    kind: Is::Choice(&["full", "normal", "off", "extra"]),
-    default: Some("full"),
-    help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints.",
-};
+pub const SYNCHRONOUS: Setting = Setting::new("synchronous", Is::Choice(&["full", "normal", "off", "extra"]), "full")
+    .help("When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints.");
 /// `page_size`.
-pub const PAGE_SIZE: Setting = Setting {
-    name: "page_size",
-    kind: Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]),
-    default: Some("4KiB"),
-    help: "SQLite's page. A database file that is loaded as it is must have been made with it.",
-};
+pub const PAGE_SIZE: Setting =
+    Setting::new("page_size", Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]), "4KiB")
+        .help("SQLite's page. A database file that is loaded as it is must have been made with it.");
 /// `cache_size`.
-pub const CACHE_SIZE: Setting = Setting {
-    name: "cache_size",
-    kind: Is::Bytes { min: 0, max: 1 << 40 },
-    default: Some("2MiB"),
-    help: "SQLite's page cache, for each connection.",
-};
+pub const CACHE_SIZE: Setting = Setting::new("cache_size", Is::Bytes { min: 0, max: 1 << 40 }, "2MiB")
+    .help("SQLite's page cache, for each connection.");
 /// `mmap_size`.
-pub const MMAP_SIZE: Setting = Setting {
-    name: "mmap_size",
-    kind: Is::Bytes { min: 0, max: 1 << 46 },
-    default: Some("0B"),
-    help: "How much of the file SQLite maps into memory; it maps no more than 2 GiB less 64 KiB.",
-};
+pub const MMAP_SIZE: Setting = Setting::new("mmap_size", Is::Bytes { min: 0, max: 1 << 46 }, "0B")
+    .help("How much of the file SQLite maps into memory; it maps no more than 2 GiB less 64 KiB.");
 /// `busy_timeout`.
-pub const BUSY_TIMEOUT: Setting = Setting {
-    name: "busy_timeout",
-    kind: Is::Seconds { min: 0.0, max: 3600.0 },
-    default: Some("5s"),
-    help: "How long a connection waits for another's lock before the transaction is tried again.",
-};
+pub const BUSY_TIMEOUT: Setting = Setting::new("busy_timeout", Is::Seconds { min: 0.0, max: 3600.0 }, "5s")
+    .help("How long a connection waits for another's lock before the transaction is tried again.");
 
 impl Pragmas {
     /// What they do to durability.

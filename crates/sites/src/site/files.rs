@@ -24,19 +24,11 @@ const WRITTEN_PER_SECOND: f64 = 1e8;
 pub const FILE_BYTES_MAX: u64 = 1 << 40;
 
 /// `files`.
-pub const FILES: Setting = Setting {
-    name: "files",
-    kind: Is::Integer { min: 1, max: 100_000_000 },
-    default: Some("1"),
-    help: "Files of the site; each request draws one of them, all alike.",
-};
+pub const FILES: Setting = Setting::new("files", Is::Integer { min: 1, max: 100_000_000 }, "1")
+    .help("Files of the site; each request draws one of them, all alike.");
 /// `file_size`.
-pub const FILE_SIZE: Setting = Setting {
-    name: "file_size",
-    kind: Is::Bytes { min: 1, max: FILE_BYTES_MAX },
-    default: Some("590B"),
-    help: "Size of a file. 590 bytes are those of a well-known comparison of 2003.",
-};
+pub const FILE_SIZE: Setting = Setting::new("file_size", Is::Bytes { min: 1, max: FILE_BYTES_MAX }, "590B")
+    .help("Size of a file. 590 bytes are those of a well-known comparison of 2003.");
 
 /// Files of one size.
 #[derive(Debug, Clone, Copy, Deserialize)]

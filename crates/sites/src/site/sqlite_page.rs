@@ -13,33 +13,18 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// `sqlite_journal`.
-pub const SQLITE_JOURNAL: Setting = Setting {
-    name: "sqlite_journal",
-    kind: Is::Choice(&["delete", "wal"]),
-    default: Some("delete"),
-    help: "Of the site `sqlite-page`: SQLite's rollback journal, or its write-ahead log.",
-};
+pub const SQLITE_JOURNAL: Setting = Setting::new("sqlite_journal", Is::Choice(&["delete", "wal"]), "delete")
+    .help("Of the site `sqlite-page`: SQLite's rollback journal, or its write-ahead log.");
 /// `sqlite_synchronous`.
-pub const SQLITE_SYNCHRONOUS: Setting = Setting {
-    name: "sqlite_synchronous",
-    kind: Is::Choice(&["full", "normal", "off"]),
-    default: Some("full"),
-    help: "Of the site `sqlite-page`: when SQLite flushes.",
-};
+pub const SQLITE_SYNCHRONOUS: Setting =
+    Setting::new("sqlite_synchronous", Is::Choice(&["full", "normal", "off"]), "full")
+        .help("Of the site `sqlite-page`: when SQLite flushes.");
 /// `sqlite_transaction`.
-pub const SQLITE_TRANSACTION: Setting = Setting {
-    name: "sqlite_transaction",
-    kind: Is::Boolean,
-    default: Some("false"),
-    help: "Of the site `sqlite-page`: whether a request is one transaction; else each of its 21 writes is.",
-};
+pub const SQLITE_TRANSACTION: Setting = Setting::new("sqlite_transaction", Is::Boolean, "false")
+    .help("Of the site `sqlite-page`: whether a request is one transaction; else each of its 21 writes is.");
 /// `sqlite_busy_timeout`.
-pub const SQLITE_BUSY_TIMEOUT: Setting = Setting {
-    name: "sqlite_busy_timeout",
-    kind: Is::Seconds { min: 0.0, max: 1e6 },
-    default: Some("60s"),
-    help: "Of the site `sqlite-page`: how long a request waits for another's lock; then its answer is an error.",
-};
+pub const SQLITE_BUSY_TIMEOUT: Setting = Setting::new("sqlite_busy_timeout", Is::Seconds { min: 0.0, max: 1e6 }, "60s")
+    .help("Of the site `sqlite-page`: how long a request waits for another's lock; then its answer is an error.");
 
 const PAGE: &str = include_str!("sqlite_page/index.php");
 

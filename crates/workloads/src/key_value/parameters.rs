@@ -24,80 +24,30 @@ const ENGINES: &[&str] = &[
 
 /// Its settings.
 pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "engine",
-        kind: Is::Choice(ENGINES),
-        default: Some(engines::redis::ENGINE.name),
-        help: "The store: a server that `[service.NAME]` configures, or embedded LMDB or SQLite.",
-    },
-    Setting {
-        name: "mix",
-        kind: Is::Choice(mix::NAMES),
-        default: Some("a"),
-        help: "YCSB's core workloads: `a` half reads and half updates, `b` 5 % updates, `c` reads only, `d` 5 % inserts and reads of the latest, `e` short scans and 5 % inserts, `f` half reads and half read-modify-writes; `update-only` is none of YCSB's.",
-    },
-    Setting {
-        name: "distribution",
-        kind: Is::Choice(&["of-mix", "zipfian", "latest", "uniform"]),
-        default: Some("of-mix"),
-        help: "Which records are asked for: YCSB's zipfian (exponent 0.99, popular records scattered), `latest`, or all equally often. `of-mix`: `latest` for `d`, else `zipfian`.",
-    },
-    Setting {
-        name: "records",
-        kind: Is::Integer { min: 1, max: 1_000_000_000 },
-        default: Some("100000"),
-        help: "Records that are loaded (YCSB's own default is 1000). Where fields are updated, the load itself remembers 8 bytes for each field.",
-    },
-    Setting { name: "fields", kind: Is::Integer { min: 1, max: 64 }, default: Some("10"), help: "Fields of a record." },
-    Setting {
-        name: "field_length",
-        kind: Is::Bytes { min: value::LENGTH_MIN as u64, max: 32 << 10 },
-        default: Some("100B"),
-        help: "Bytes of a field.",
-    },
-    Setting {
-        name: "threads",
-        kind: Is::Integer { min: 1, max: 1024 },
-        default: Some("16"),
-        help: "Connections, or threads of an embedded store.",
-    },
+    Setting::new("engine", Is::Choice(ENGINES), engines::redis::ENGINE.name)
+        .help("The store: a server that `[service.NAME]` configures, or embedded LMDB or SQLite."),
+    Setting::new("mix", Is::Choice(mix::NAMES), "a")
+        .help("YCSB's core workloads: `a` half reads and half updates, `b` 5 % updates, `c` reads only, `d` 5 % inserts and reads of the latest, `e` short scans and 5 % inserts, `f` half reads and half read-modify-writes; `update-only` is none of YCSB's."),
+    Setting::new("distribution", Is::Choice(&["of-mix", "zipfian", "latest", "uniform"]), "of-mix")
+        .help("Which records are asked for: YCSB's zipfian (exponent 0.99, popular records scattered), `latest`, or all equally often. `of-mix`: `latest` for `d`, else `zipfian`."),
+    Setting::new("records", Is::Integer { min: 1, max: 1_000_000_000 }, "100000")
+        .help("Records that are loaded (YCSB's own default is 1000). Where fields are updated, the load itself remembers 8 bytes for each field."),
+    Setting::new("fields", Is::Integer { min: 1, max: 64 }, "10").help("Fields of a record."),
+    Setting::new("field_length", Is::Bytes { min: value::LENGTH_MIN as u64, max: 32 << 10 }, "100B")
+        .help("Bytes of a field."),
+    Setting::new("threads", Is::Integer { min: 1, max: 1024 }, "16")
+        .help("Connections, or threads of an embedded store."),
     DRIVER_THREADS,
-    Setting {
-        name: "pipeline",
-        kind: Is::Integer { min: 1, max: 1024 },
-        default: Some("1"),
-        help: "Operations that each connection sends at once; the next ones when all are answered. Redis only.",
-    },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 0.001, max: 1e6 },
-        default: Some("10s"),
-        help: "Length of a run.",
-    },
-    Setting {
-        name: "rate",
-        kind: Is::Number { min: 0.0, max: 1e8 },
-        default: Some("0"),
-        help: "Open loop: so many operations are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop.",
-    },
-    Setting {
-        name: "aof_rewrite",
-        kind: Is::Seconds { min: 0.0, max: 1e6 },
-        default: Some("0s"),
-        help: "Redis is asked to rewrite its append-only file so long after a run began; 0s: never.",
-    },
-    Setting {
-        name: "sync",
-        kind: Is::Choice(&["commit", "none"]),
-        default: Some("commit"),
-        help: "Whether LMDB flushes each write.",
-    },
-    Setting {
-        name: "map_size",
-        kind: Is::Bytes { min: 1 << 20, max: 1 << 44 },
-        default: Some("16GiB"),
-        help: "LMDB's address space; the file is only as large as its data.",
-    },
+    Setting::new("pipeline", Is::Integer { min: 1, max: 1024 }, "1")
+        .help("Operations that each connection sends at once; the next ones when all are answered. Redis only."),
+    Setting::new("time", Is::Seconds { min: 0.001, max: 1e6 }, "10s").help("Length of a run."),
+    Setting::new("rate", Is::Number { min: 0.0, max: 1e8 }, "0")
+        .help("Open loop: so many operations are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop."),
+    Setting::new("aof_rewrite", Is::Seconds { min: 0.0, max: 1e6 }, "0s")
+        .help("Redis is asked to rewrite its append-only file so long after a run began; 0s: never."),
+    Setting::new("sync", Is::Choice(&["commit", "none"]), "commit").help("Whether LMDB flushes each write."),
+    Setting::new("map_size", Is::Bytes { min: 1 << 20, max: 1 << 44 }, "16GiB")
+        .help("LMDB's address space; the file is only as large as its data."),
     sql::JOURNAL_MODE,
     sql::SYNCHRONOUS,
     sql::PAGE_SIZE,

@@ -11,9 +11,7 @@ use settings::{Kind as Is, Setting};
 
 /// Its settings.
 pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "benchmark",
-        kind: Is::Choice(&[
+    Setting::new("benchmark", Is::Choice(&[
             "fillseq",
             "fillrandom",
             "fillsync",
@@ -22,73 +20,34 @@ pub const SETTINGS: &[Setting] = &[
             "readrandom",
             "readwhilewriting",
             "readrandomwriterandom",
-        ]),
-        default: Some("fillrandom"),
-        help: "What `db_bench` does, by its own names. `fillsync` flushes each write and takes a thousandth of the keys; `readwhilewriting` has a \
+        ]), "fillrandom")
+        .help(
+            "What `db_bench` does, by its own names. `fillsync` flushes each write and takes a thousandth of the keys; `readwhilewriting` has a \
                thread more, which writes as fast as it can and is in no figure; `readrandomwriterandom` reads nine times for each write.",
-    },
-    Setting {
-        name: "keys",
-        kind: Is::Integer { min: 1, max: 100_000_000_000 },
-        default: Some("1000000"),
-        help: "Keys of the store, from which random ones are drawn. `fillseq` ends when each thread has written all of them.",
-    },
-    Setting {
-        name: "key_size",
-        kind: Is::Bytes { min: 8, max: 1 << 16 },
-        default: Some("16B"),
-        help: "Size of a key.",
-    },
-    Setting {
-        name: "value_size",
-        kind: Is::Bytes { min: 1, max: 1 << 26 },
-        default: Some("100B"),
-        help: "Size of a value; half of it compresses away.",
-    },
-    Setting { name: "threads", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Threads at work." },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 1.0, max: 1e6 },
-        default: Some("30s"),
-        help: "Length of a run, in whole seconds; without effect on `fillseq`.",
-    },
-    Setting {
-        name: "sync",
-        kind: Is::Boolean,
-        default: Some("false"),
-        help: "Flush the log before a write is acknowledged. `fillsync` does so in any case.",
-    },
-    Setting {
-        name: "filled",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Write all keys before the runs of benchmarks that read or overwrite. `false` is the Phoronix Test Suite's profile to the letter: each run \
+        ),
+    Setting::new("keys", Is::Integer { min: 1, max: 100_000_000_000 }, "1000000")
+        .help("Keys of the store, from which random ones are drawn. `fillseq` ends when each thread has written all of them."),
+    Setting::new("key_size", Is::Bytes { min: 8, max: 1 << 16 }, "16B").help("Size of a key."),
+    Setting::new("value_size", Is::Bytes { min: 1, max: 1 << 26 }, "100B")
+        .help("Size of a value; half of it compresses away."),
+    Setting::new("threads", Is::Integer { min: 1, max: 1024 }, "1").help("Threads at work."),
+    Setting::new("time", Is::Seconds { min: 1.0, max: 1e6 }, "30s")
+        .help("Length of a run, in whole seconds; without effect on `fillseq`."),
+    Setting::new("sync", Is::Boolean, "false")
+        .help("Flush the log before a write is acknowledged. `fillsync` does so in any case."),
+    Setting::new("filled", Is::Boolean, "true")
+        .help(
+            "Write all keys before the runs of benchmarks that read or overwrite. `false` is the Phoronix Test Suite's profile to the letter: each run \
                begins without a key. Without effect on fills, which begin so in any case.",
-    },
-    Setting {
-        name: "compression",
-        kind: Is::Choice(&["snappy", "none", "lz4", "zstd", "zlib"]),
-        default: Some("snappy"),
-        help: "How blocks of the tables are compressed; the log is not.",
-    },
-    Setting {
-        name: "write_buffer_size",
-        kind: Is::Bytes { min: 1 << 16, max: 1 << 40 },
-        default: Some("64MiB"),
-        help: "Written data that are held in memory before they become a table. A store below it is a log and memory only.",
-    },
-    Setting {
-        name: "cache_size",
-        kind: Is::Bytes { min: 0, max: 1 << 50 },
-        default: Some("8MiB"),
-        help: "RocksDB's own cache of blocks, empty at the start of each run. The page cache is beside it.",
-    },
-    Setting {
-        name: "histogram",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Time each operation, to a microsecond. Without it there are no latencies, and the loop is the one whose figures are published.",
-    },
+        ),
+    Setting::new("compression", Is::Choice(&["snappy", "none", "lz4", "zstd", "zlib"]), "snappy")
+        .help("How blocks of the tables are compressed; the log is not."),
+    Setting::new("write_buffer_size", Is::Bytes { min: 1 << 16, max: 1 << 40 }, "64MiB")
+        .help("Written data that are held in memory before they become a table. A store below it is a log and memory only."),
+    Setting::new("cache_size", Is::Bytes { min: 0, max: 1 << 50 }, "8MiB")
+        .help("RocksDB's own cache of blocks, empty at the start of each run. The page cache is beside it."),
+    Setting::new("histogram", Is::Boolean, "true")
+        .help("Time each operation, to a microsecond. Without it there are no latencies, and the loop is the one whose figures are published."),
 ];
 
 /// The primary metric, as the program says it.
