@@ -58,13 +58,11 @@ impl Agent {
     }
 
     /// This machine's address, as the agent reaches it.
-    #[must_use]
     pub fn local(&self) -> IpAddr {
         self.local
     }
 
     /// The agent's machine.
-    #[must_use]
     pub fn client(&self) -> IpAddr {
         self.client
     }

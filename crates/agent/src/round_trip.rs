@@ -33,7 +33,6 @@ pub struct RoundTrip {
 
 impl RoundTrip {
     /// Of times in any order; none: there were none.
-    #[must_use]
     pub fn of(mut times: Vec<f64>) -> Option<RoundTrip> {
         times.sort_by(f64::total_cmp);
         // The nearest rank.

@@ -83,7 +83,6 @@ pub struct MoreRounds {
 
 impl Part {
     /// What to do.
-    #[must_use]
     pub fn advice(&self) -> Advice {
         if self.measured().next().is_none() {
             return Advice::Unmeasured;
@@ -152,7 +151,6 @@ impl Part {
     }
 
     /// A scenario against another; none where they share no round, or one of them stalled.
-    #[must_use]
     pub fn against(&self, row: &Row, first: &Row) -> Option<Against> {
         let differences = differences(row, first);
         if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
@@ -165,7 +163,6 @@ impl Part {
     }
 
     /// Whether the comparison of these two by themselves has a verdict; where the family has averages over others only, there is none.
-    #[must_use]
     pub fn is_decided(&self, one: &Row, other: &Row) -> bool {
         let all = self.judgement.claims.iter().chain(&self.judgement.versus);
         let of_pair = all.filter(|claim| is_of_pair(claim, one, other)).find_map(|claim| claim.verdict);
@@ -174,7 +171,6 @@ impl Part {
 
     /// A true difference of this size, a fraction, would have been found in 8 of 10 such studies: of what is still open, the largest. Claims on
     /// averages over other factors see smaller ones than a choice of scenarios does: then of what is picked and its rivals.
-    #[must_use]
     pub fn visible(&self) -> Option<f64> {
         let is_average = |claim: &Claim| matches!(&claim.subject, Subject::Level { over, .. } if !over.is_empty());
         if self.judgement.claims.iter().any(is_average) {
@@ -204,7 +200,6 @@ impl Part {
 
     /// What more rounds would tell: the wanted precision, or the narrowest intervals that take no more than an hour. None where it is
     /// reached, or no number of rounds is known.
-    #[must_use]
     pub fn more_rounds(&self, contents: &Contents) -> Option<MoreRounds> {
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);
         let each = seconds_a_round(contents);

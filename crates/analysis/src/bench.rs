@@ -31,7 +31,6 @@ pub struct Guest {
 
 impl Bench {
     /// Of a scenario; files from before there were guests name none.
-    #[must_use]
     pub fn of(contents: &Contents, scenario: &Scenario) -> Bench {
         let client = scenario.settings["client"].as_str();
         match scenario.settings["bench"].as_str() {
@@ -42,13 +41,11 @@ impl Bench {
     }
 
     /// Whether it is a guest.
-    #[must_use]
     pub fn is_guest(&self) -> bool {
         matches!(self, Bench::Guest(_))
     }
 
     /// Whether figures of both may be compared: of one kind, and of guests the same kernel with the same memory.
-    #[must_use]
     pub fn is_like(&self, other: &Bench) -> bool {
         match (self, other) {
             (Bench::Guest(a), Bench::Guest(b)) => {
@@ -76,7 +73,6 @@ impl Guest {
 }
 
 /// The benches of a study, each once.
-#[must_use]
 pub fn benches(contents: &Contents) -> Vec<Bench> {
     let all: BTreeSet<Bench> = contents.scenarios.iter().map(|scenario| Bench::of(contents, scenario)).collect();
     all.into_iter().collect()

@@ -112,7 +112,6 @@ pub enum By {
 
 impl Of {
     /// For machines.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Of::Cpus => "cpus",
@@ -129,7 +128,6 @@ impl Of {
 
 impl Share {
     /// The used part of the limit; above 1 where the probe met a slower moment, or more was under way than in it.
-    #[must_use]
     pub fn share(&self) -> f64 {
         self.used / self.limit
     }
@@ -137,20 +135,17 @@ impl Share {
 
 impl Ceiling {
     /// Whether the figure is a lower bound: more load would have been served.
-    #[must_use]
     pub fn is_lower_bound(&self) -> bool {
         self.by == Some(By::Generator)
     }
 
     /// What share of its rate an open loop reached that fell behind; none: it kept up, or is a closed loop.
-    #[must_use]
     pub fn fell_behind(&self) -> Option<f64> {
         self.rate_reached.filter(|reached| *reached < RATE_REACHED || self.missed >= MISSED_MAX)
     }
 }
 
 /// By label, of each scenario whose runs have telemetry.
-#[must_use]
 pub fn ceilings(contents: &Contents, counting: &Counting) -> BTreeMap<String, Ceiling> {
     let cpus = contents.sessions.last().and_then(|session| session.machine.get("cpus")?.parse().ok());
     let mut runs: BTreeMap<&str, Vec<&RunRow>> = BTreeMap::new();

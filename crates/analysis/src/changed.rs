@@ -17,7 +17,6 @@ pub struct Changed {
 const VERSION: &str = ".version";
 
 /// The facts that changed; of a fleet, within one of its members.
-#[must_use]
 pub fn changed(contents: &Contents) -> Vec<Changed> {
     // By fact, member, and of a trial its scenario: versions may be what is compared.
     let mut values: BTreeMap<(&str, Option<u32>, &str), Vec<&str>> = BTreeMap::new();

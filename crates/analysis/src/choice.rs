@@ -46,7 +46,6 @@ pub struct Rules {
 
 /// The pick by condition, among those of the measured `rows` that share the safest class and are behind none of them by errors or failures; none
 /// where no factor is a condition.
-#[must_use]
 pub fn choice(
     conditions: Vec<String>,
     rows: &[&Row],
@@ -162,7 +161,6 @@ fn name(row: &Row, conditions: &[String], workload: &str) -> String {
 
 impl Choice {
     /// "rate and connections".
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.conditions.iter().map(|factor| short_factor(factor)).collect()
     }

@@ -102,25 +102,21 @@ pub enum Subject {
 
 impl Claim {
     /// Whether it holds a scenario against this one.
-    #[must_use]
     pub fn is_against(&self, label: &str) -> bool {
         matches!(&self.subject, Subject::Scenario { against, .. } if against == label)
     }
 
     /// Whether it shows a difference that matters.
-    #[must_use]
     pub fn is_shown(&self) -> bool {
         matches!(self.verdict, Some(Verdict::Faster | Verdict::Slower))
     }
 
     /// The other way round, as far as a tail needs it.
-    #[must_use]
     pub fn ends(&self, is_swapped: bool) -> (f64, f64, f64) {
         if is_swapped { (1.0 / self.ratio, 1.0 / self.high, 1.0 / self.low) } else { (self.ratio, self.low, self.high) }
     }
 
     /// The two sides.
-    #[must_use]
     pub fn names(&self) -> (&str, &str) {
         match &self.subject {
             Subject::Scenario { label, against } | Subject::Control { label, against } => (label, against),
@@ -129,7 +125,6 @@ impl Claim {
     }
 
     /// Whether a side bears this name.
-    #[must_use]
     pub fn names_one(&self, name: &str) -> bool {
         self.names().0 == name || self.names().1 == name
     }

@@ -12,7 +12,6 @@ pub type IsChoice = fn(&str, &str) -> bool;
 const CONDITIONS: &[&str] = &["workload", "guest", "bench"];
 
 /// Paths of the factors that set conditions only, of scenarios of one workload.
-#[must_use]
 pub fn conditions(scenarios: &[&Scenario], is_choice: IsChoice) -> Vec<String> {
     let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (factor, level) in scenarios.iter().flat_map(|scenario| &scenario.levels) {
@@ -34,7 +33,6 @@ pub struct Group {
 }
 
 /// One workload's scenarios, by their places among `scenarios`, in groups by the levels of these conditions; in plan order.
-#[must_use]
 pub fn groups(scenarios: &[Scenario], places: &[usize], conditions: &[String]) -> Vec<Group> {
     let level = |place: usize, factor: &String| scenarios[place].levels.get(factor).cloned().unwrap_or_default();
     let chosen = |place: usize| {

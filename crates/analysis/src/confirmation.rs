@@ -26,7 +26,6 @@ pub struct Confirmation {
 impl Confirmation {
     /// Whether the pick is shown to be better than each of the others here that is a choice, or as good within the margin: to have been ahead is
     /// no proof.
-    #[must_use]
     pub fn is_borne_out(&self, is_choice: impl Fn(&str) -> bool) -> bool {
         let is_shown =
             |claim: &Claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Negligible | Verdict::Equivalent));
@@ -37,14 +36,12 @@ impl Confirmation {
     }
 
     /// Whether another one that is a choice is shown to be better here.
-    #[must_use]
     pub fn speaks_against(&self, is_choice: impl Fn(&str) -> bool) -> Option<&Claim> {
         let mut slower = self.claims.iter().filter(|claim| claim.verdict == Some(Verdict::Slower));
         slower.find(|claim| self.centres.keys().any(|label| is_choice(label) && claim.is_against(label)))
     }
 
     /// Another that did better than the pick here.
-    #[must_use]
     pub fn ahead(&self, more_is_better: bool) -> Option<&str> {
         let pick = self.centres.get(&self.pick)?.merit(more_is_better);
         let mut others = self.centres.iter();
@@ -53,7 +50,6 @@ impl Confirmation {
 }
 
 /// The new rounds of a workload, one a condition of the load; empty where there are none, or none yet.
-#[must_use]
 pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is_better: bool) -> Vec<Confirmation> {
     let settings = &contents.study.analysis;
     let rounds = contents.values_in(Phase::Confirmation, primary);

@@ -17,14 +17,12 @@ pub struct Counting<'a> {
 
 impl<'a> Counting<'a> {
     /// How many of a scenario's trials failed, those of a screen left out.
-    #[must_use]
     pub fn failed_of(&self, scenario: &str) -> usize {
         let of_scenario = |trial: &&&Trial| trial.scenario == scenario && trial.phase != Phase::Screen;
         self.failed.iter().filter(of_scenario).count()
     }
 
     /// Sorts a ledger's trials.
-    #[must_use]
     pub fn of(contents: &'a Contents) -> Counting<'a> {
         let counted = contents.counted_trials();
         let (failed, finished): (Vec<&Trial>, Vec<&Trial>) =
@@ -43,7 +41,6 @@ impl<'a> Counting<'a> {
     }
 
     /// The measured run of a scenario whose `metric` is the median of its runs, the lower one of two.
-    #[must_use]
     pub fn median_run(&self, scenario: &Scenario, metric: &str) -> Option<(&'a Trial, &'a RunRow)> {
         let of_scenario = self.trials.values().filter(|trial| trial.scenario == scenario.label);
         let value = |run: &RunRow| run.metrics.get(metric).copied().unwrap_or(f64::NAN);

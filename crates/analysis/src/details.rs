@@ -35,7 +35,6 @@ pub struct Line {
 
 impl Line {
     /// How long it is, whole seconds.
-    #[must_use]
     pub fn seconds(&self) -> usize {
         self.points.last().map_or(0, |(second, _)| *second as usize + 1)
     }

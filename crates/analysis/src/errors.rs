@@ -35,13 +35,11 @@ pub struct Errors {
 
 impl Errors {
     /// The share of what was asked for.
-    #[must_use]
     pub fn share(&self) -> f64 {
         if self.asked > 0.0 { self.wrong / self.asked } else { 0.0 }
     }
 
     /// In the rounds that both were measured in, in their order.
-    #[must_use]
     pub fn beside(&self, other: &Errors) -> Vec<[Counted; 2]> {
         let both = self.rounds.iter().filter_map(|(round, own)| Some([*own, *other.rounds.get(round)?]));
         both.collect()
@@ -69,7 +67,6 @@ impl Errors {
 }
 
 /// By scenario, of those whose load counts errors. Kinds are known where the metrics of the kinds were read.
-#[must_use]
 pub fn errors(contents: &Contents) -> BTreeMap<String, Errors> {
     let counted = contents.counted_trials().into_iter();
     let finished = counted.filter(|trial| trial.state == TrialState::Finished && trial.phase != Phase::Screen);

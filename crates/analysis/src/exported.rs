@@ -18,7 +18,6 @@ pub struct Mean {
 }
 
 /// The metric that the answer is about, then the others by name, each with the scenarios that have it.
-#[must_use]
 pub fn means<'a>(contents: &Contents, part: &'a Part) -> Vec<(Metric, Vec<(&'a Row, Mean)>)> {
     let primary = &*part.metric.name;
     let others = contents.metrics.keys().map(String::as_str).filter(|name| *name != primary);

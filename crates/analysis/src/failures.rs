@@ -6,7 +6,6 @@ use ledger::model::{Contents, Phase, TrialState};
 use std::collections::BTreeMap;
 
 /// By scenario, of those that failed in any. Who was given up, having failed twice in a row, counts as failed from then on.
-#[must_use]
 pub fn failed_rounds(contents: &Contents) -> BTreeMap<String, usize> {
     // Whether each round of a scenario has a figure: of several groups' trials of it one is enough.
     let mut all: BTreeMap<&str, BTreeMap<u32, bool>> = BTreeMap::new();

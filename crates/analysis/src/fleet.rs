@@ -192,7 +192,6 @@ pub struct Against {
 
 impl Fleet {
     /// Of a results file that holds more than one member; none of a study of one machine.
-    #[must_use]
     pub fn of(contents: &Contents, is_choice: IsChoice) -> Option<Fleet> {
         if contents.members.len() < 2 {
             return None;
@@ -212,7 +211,6 @@ impl Fleet {
     }
 
     /// Whether its hosts are a sample of others.
-    #[must_use]
     pub fn is_sample(&self) -> bool {
         self.hosts.len() >= HOSTS_MIN
     }
@@ -220,7 +218,6 @@ impl Fleet {
 
 impl FleetPart {
     /// The one that is picked.
-    #[must_use]
     pub fn pick(&self) -> Option<&OfFleet> {
         self.picks.first().map(|place| &self.scenarios[*place])
     }

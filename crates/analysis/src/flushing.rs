@@ -34,13 +34,11 @@ pub struct Flushing {
 
 impl Flushing {
     /// Flushes for each commit.
-    #[must_use]
     pub fn per_commit(&self) -> f64 {
         self.commits.map_or(0.0, |commits| self.flushes / commits)
     }
 
     /// The class that counts: commits without flushes are not kept, whatever the settings say.
-    #[must_use]
     pub fn safety(&self, by_settings: Class) -> Class {
         if self.is_missing { by_settings.max(Class::LosesRecent) } else { by_settings }
     }
@@ -82,7 +80,6 @@ impl Sums<'_> {
 }
 
 /// By label, of each scenario that commits on devices whose flushes are counted.
-#[must_use]
 pub fn flushing(contents: &Contents) -> BTreeMap<String, Flushing> {
     let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
     let counted = contents.counted_trials().into_iter();

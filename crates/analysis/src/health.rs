@@ -36,7 +36,6 @@ pub struct RunHealth {
 
 impl RunHealth {
     /// By a rate, once a second.
-    #[must_use]
     pub fn of(rates: &[f64]) -> RunHealth {
         let course = stats::course(rates, TOLERANCE);
         let seconds = stats::steady::effective_samples(rates).map(|(_, samples)| samples);
@@ -105,47 +104,40 @@ pub enum Cause {
 
 impl Health {
     /// Runs whose course is one of these.
-    #[must_use]
     pub fn count(&self, wanted: impl Fn(&Course) -> bool) -> usize {
         self.runs.iter().filter(|run| wanted(&run.course)).count()
     }
 
     /// Runs that changed their level while they were measured.
-    #[must_use]
     pub fn unsteady(&self) -> usize {
         self.count(|course| !course.is_steady())
     }
 
     /// The longest warm-up that was seen, seconds.
-    #[must_use]
     pub fn warm_up(&self) -> Option<f64> {
         let seconds = |run: &RunHealth| if let Course::WarmUp { seconds } = run.course { Some(seconds) } else { None };
         self.runs.iter().filter_map(seconds).reduce(f64::max)
     }
 
     /// Runs that pass SNIA's test of steadiness, and those it can be asked of.
-    #[must_use]
     pub fn even(&self) -> (usize, usize) {
         let asked = self.runs.iter().filter_map(|run| run.is_even);
         (asked.clone().filter(|is_even| *is_even).count(), asked.count())
     }
 
     /// The period of its cycles, seconds: the longest.
-    #[must_use]
     pub fn period(&self) -> Option<f64> {
         let period = |run: &RunHealth| if let Course::Cyclic { period } = run.course { Some(period) } else { None };
         self.runs.iter().filter_map(period).reduce(f64::max)
     }
 
     /// The mean of a kind of load over the trials in which it was counted.
-    #[must_use]
     pub fn mean(&self, of: impl Fn(&Load) -> Option<f64>) -> Option<f64> {
         mean(self.loads.values().filter_map(of))
     }
 }
 
 /// A scenario's health; which of its trials were disturbed is added once outliers are known.
-#[must_use]
 pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &Scenario) -> Health {
     let of_scenario: Vec<&Trial> =
         counting.trials.values().copied().filter(|trial| trial.scenario == scenario.label).collect();
@@ -213,7 +205,6 @@ fn load(runs: &[&RunRow]) -> Option<Load> {
 }
 
 /// What speaks for a cause outside: more of it in this trial than in the scenario's others.
-#[must_use]
 pub fn cause(health: &Health, round: u32) -> Option<Cause> {
     let load = health.loads.get(&round)?;
     // What it was, where it was so much more than in the others.
@@ -230,14 +221,12 @@ pub fn cause(health: &Health, round: u32) -> Option<Cause> {
 }
 
 /// None without values.
-#[must_use]
 pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum) = values.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
     (count > 0).then(|| sum / f64::from(count))
 }
 
 /// The lower one of two in the middle; none without values.
-#[must_use]
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied()
@@ -254,7 +243,6 @@ pub enum Without {
 
 impl Without {
     /// Holds two judgements against each other.
-    #[must_use]
     pub fn of(judgement: &Judgement, without: &Judgement) -> Without {
         let mut others = Vec::new();
         for claim in judgement.claims.iter().filter(|claim| claim.verdict.is_some()) {

@@ -64,7 +64,6 @@ pub struct Share {
 }
 
 /// The last part of a dotted path: what people call the factor.
-#[must_use]
 pub fn short_factor(factor: &str) -> String {
     factor.rsplit('.').next().unwrap_or(factor).replace('_', " ")
 }
@@ -83,7 +82,6 @@ pub struct Scenarios<'a> {
 }
 
 /// Asks stats. `rounds[round][scenario]`; scenarios that never yielded a value take no part.
-#[must_use]
 pub fn judge(
     (settings, looks): (&AnalysisSettings, u32),
     asked: &Scenarios,
@@ -130,7 +128,6 @@ pub fn judge(
 }
 
 /// The declared comparisons of another figure of the same trials, as a family of their own.
-#[must_use]
 pub fn family(
     (settings, looks): (&AnalysisSettings, u32),
     asked: &Scenarios,
@@ -144,7 +141,6 @@ pub fn family(
 }
 
 /// As [`family`], of the quantiles of a distribution, a table of rounds each: p is by permutation, over all of them.
-#[must_use]
 pub fn families(
     (settings, looks): (&AnalysisSettings, u32),
     asked: &Scenarios,
@@ -180,7 +176,6 @@ fn observations(asked: &Scenarios, rounds: &[Vec<Option<f64>>], more_is_better: 
 }
 
 /// What a study's comparisons are held to, in this answer of several.
-#[must_use]
 pub fn rules(settings: &AnalysisSettings, looks: u32) -> Rules {
     Rules {
         confidence: settings.confidence,
@@ -221,7 +216,6 @@ fn safest(observations: &Observations, classes: &[Option<Class>]) -> Observation
 }
 
 /// What a contrast says, with p already corrected.
-#[must_use]
 pub fn claim(subject: Subject, contrast: &Contrast, p: f64, held: &Held) -> Claim {
     let verdict = stats::verdict(contrast, p, held);
     let (low, high) = contrast.interval(1.0 - 2.0 * held.level());
@@ -338,7 +332,6 @@ fn interactions(analysis: &Analysis) -> Vec<Interaction> {
 
 impl Judgement {
     /// The largest terms, the largest first, and the rest as one; empty when it can't be said.
-    #[must_use]
     pub fn importance(&self) -> Vec<Share> {
         let Ok(importance) = &self.shares else { return Vec::new() };
         let swing = |factors: &[String]| {

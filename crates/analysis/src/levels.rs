@@ -23,7 +23,6 @@ pub struct Factor {
 }
 
 /// A workload's factors, the weightiest first.
-#[must_use]
 pub fn factors(part: &Part) -> Vec<Factor> {
     let mut rows: Vec<&Row> = part.rows.iter().collect();
     rows.sort_by_key(|row| row.index);
@@ -71,7 +70,6 @@ impl Factor {
 }
 
 /// A level without its setting's name; none where it has none: `shared_buffers=2GB` is `2GB`.
-#[must_use]
 pub fn bare<'a>(path: &str, level: &'a str) -> Option<&'a str> {
     level.strip_prefix(path.rsplit('.').next().unwrap_or(path))?.strip_prefix('=')
 }
@@ -143,7 +141,6 @@ impl Grid<'_> {
 }
 
 /// The figures of two factors; the control, another's double, is left out.
-#[must_use]
 pub fn grid<'a>(part: &Part, rows: &'a Factor, columns: &'a Factor) -> Grid<'a> {
     let cell = |row: &String, column: &String| {
         let is = |scenario: &&Row, factor: &Factor, level| scenario.levels.get(&factor.path) == Some(level);

@@ -42,19 +42,16 @@ pub enum Verdict {
 
 impl Held {
     /// How many times its mean is inside the limit; below 1: beyond it.
-    #[must_use]
     pub fn room(&self) -> Option<f64> {
         self.centre.map(|centre| self.room_of(centre.mean))
     }
 
     /// The same of the end of its interval that is nearer to the limit.
-    #[must_use]
     pub fn room_at_least(&self) -> Option<f64> {
         self.centre.map(|centre| self.room_of(if self.limit.is_least { centre.low } else { centre.high }))
     }
 
     /// The figure of its worst round.
-    #[must_use]
     pub fn worst(&self) -> Option<f64> {
         self.centre.map(|centre| if self.limit.is_least { centre.min } else { centre.max })
     }
@@ -65,7 +62,6 @@ impl Held {
 }
 
 /// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
-#[must_use]
 pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
     let of_workload = |limit: &LimitRecord| -> Vec<usize> {
         let all = contents.scenarios.iter().enumerate();

@@ -9,7 +9,6 @@ const INTERRUPTED: &str = "interrupted";
 
 /// Which answer this is: 1, and one more for each answer that was told before the last main trial began. Two answers over the same trials are
 /// one.
-#[must_use]
 pub fn looks(contents: &Contents) -> u32 {
     let main: Vec<&Trial> = contents.trials.iter().filter(|trial| trial.phase == Phase::Main).collect();
     let begun_by = |moment: f64| main.iter().filter(|trial| trial.started <= moment).count();

@@ -36,7 +36,6 @@ impl Kind {
 
 impl Marks {
     /// By its rate, and the seconds of each second that its device spent on flushes, where that is known.
-    #[must_use]
     pub fn of(rates: &[f64], flush_seconds: Option<&Vec<f64>>) -> Marks {
         Marks {
             level_changes: stats::change_points::level_changes(rates, TOLERANCE),
@@ -45,7 +44,6 @@ impl Marks {
     }
 
     /// The moments of one kind.
-    #[must_use]
     pub fn at(&self, kind: Kind) -> &[usize] {
         match kind {
             Kind::LevelChange => &self.level_changes,

@@ -9,7 +9,6 @@ use ledger::model::{Contents, Phase};
 use std::collections::BTreeMap;
 
 /// Names that `observe` gives to what it samples begin with what was sampled.
-#[must_use]
 pub fn is_own(name: &str) -> bool {
     const MACHINE: [&str; 10] = [
         "cpu",
@@ -30,7 +29,6 @@ pub fn is_own(name: &str) -> bool {
 pub type Means<'a> = BTreeMap<&'a str, BTreeMap<String, f64>>;
 
 /// Of every metric, over the figures of the main rounds' trials, as the primary metric's own means are.
-#[must_use]
 pub fn metric_means<'a>(part: &'a Part, contents: &Contents) -> Means<'a> {
     let counting = Counting::of(contents);
     let mut figures: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
@@ -61,7 +59,6 @@ fn zero(part: &Part, metric: &str) -> Zero {
 }
 
 /// The arithmetic mean of a metric over all measured runs of a scenario; none where none has it.
-#[must_use]
 pub fn mean_over_runs(counting: &Counting, row: &Row, name: &str) -> Option<f64> {
     let of_row = counting.runs.iter().filter(|(id, _)| counting.trials[id].scenario == row.label);
     let runs = of_row.flat_map(|(_, runs)| runs);

@@ -42,13 +42,11 @@ pub struct CarryOver {
 
 impl CarryOver {
     /// Whether there is any.
-    #[must_use]
     pub fn is_shown(&self) -> bool {
         self.p < ALPHA
     }
 
     /// How far it moves a turn, a fraction.
-    #[must_use]
     pub fn size(&self) -> f64 {
         (self.ratio - 1.0).abs()
     }
@@ -64,7 +62,6 @@ pub struct Orders {
 }
 
 /// From the moments at which the main rounds' trials and turns began.
-#[must_use]
 pub fn orders(contents: &Contents, counting: &Counting, scenarios: &[&Scenario], more_is_better: bool) -> Orders {
     let labels: Vec<&str> = scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
     let primary = scenarios.first().map_or("", |scenario| scenario.primary_metric.as_str());

@@ -20,7 +20,6 @@ pub enum Rule<'a> {
 
 impl Rule<'_> {
     /// The rule for a workload: its measured classes where the study names some, and any was measured.
-    #[must_use]
     pub fn of<'a>(contents: &'a Contents, workload: &str) -> Rule<'a> {
         let mut scenarios = contents.scenarios.iter().filter(|scenario| scenario.workload == workload);
         let is_measured = |scenario: &Scenario| contents.safety_of(scenario).is_some_and(|of| of.safety.is_some());
@@ -37,7 +36,6 @@ impl Rule<'_> {
     /// use observe::durability::Class;
     /// assert_eq!(Rule::Promise.competes_in(Class::LosesRecent, None, None), Some(Class::LosesRecent));
     /// ```
-    #[must_use]
     pub fn competes_in(
         &self,
         promised: Class,
@@ -71,7 +69,6 @@ pub struct Standing {
 impl Standing {
     /// Whether it may make another fall out by its speed, which is for good: it is no less safe, no larger share went wrong so far, by
     /// chance or not, and it failed no more often.
-    #[must_use]
     pub fn may_beat(&self, other: &Standing) -> bool {
         self.class <= other.class && self.errors.share() <= other.errors.share() && self.failed <= other.failed
     }
@@ -91,7 +88,6 @@ pub enum Behind {
 
 /// Which of these are behind another, all of one class and measured under the same conditions; none: it is not, or does not compete.
 /// Of equals none is ruled out by its errors in more than `alpha` of studies (Bonferroni over the others).
-#[must_use]
 pub fn behind(competing: &[Option<&Standing>], alpha: f64) -> Vec<Option<Behind>> {
     let all = || competing.iter().enumerate().filter_map(|(place, standing)| Some((place, (*standing)?)));
     let level = alpha / all().count().saturating_sub(1).max(1) as f64;
@@ -116,7 +112,6 @@ pub fn behind(competing: &[Option<&Standing>], alpha: f64) -> Vec<Option<Behind>
 }
 
 /// Whether a scenario was measured to keep less than its settings promise.
-#[must_use]
 pub fn is_broken(promised: Class, measured: Grade) -> bool {
     match promised {
         Class::KeepsAcknowledged => measured > Grade::A,

@@ -96,7 +96,6 @@ pub struct Centre {
 
 impl Centre {
     /// Larger is better; who stalled comes last, where less is better, too.
-    #[must_use]
     pub fn merit(&self, more_is_better: bool) -> f64 {
         match (self.mean > 0.0, more_is_better) {
             (false, _) => f64::NEG_INFINITY,
@@ -108,100 +107,84 @@ impl Centre {
 
 impl Row {
     /// The number of rounds after which it was measured no further.
-    #[must_use]
     pub fn dropped_after(&self) -> Option<u32> {
         self.worse.as_ref().filter(|worse| !worse.stays).map(|worse| worse.round + 1)
     }
 
     /// Whether its commits were acknowledged without flushes.
-    #[must_use]
     pub fn does_not_flush(&self) -> bool {
         self.flushing.as_ref().is_some_and(|flushing| flushing.is_missing)
     }
 
     /// Whether its settings promise what its device did not get.
-    #[must_use]
     pub fn breaks_promise(&self) -> bool {
         self.durability == Class::KeepsAcknowledged && self.does_not_flush()
     }
 
     /// Whether its figure is a lower bound: the load generator was full.
-    #[must_use]
     pub fn is_lower_bound(&self) -> bool {
         self.ceiling.as_ref().is_some_and(Ceiling::is_lower_bound)
     }
 
     /// Whether it is among those to pick from: in this class, which is the safest, neither with more errors nor with more failures than
     /// others of it, and without a stall.
-    #[must_use]
     pub fn is_choice_in(&self, safest: Class) -> bool {
         self.competes_in == Some(safest) && !self.is_behind() && self.stalls.is_none()
     }
 
     /// Whether another that is as safe had fewer errors, or failed less often.
-    #[must_use]
     pub fn is_behind(&self) -> bool {
         self.has_more_errors_than.is_some() || self.fails_more_than.is_some()
     }
 
     /// The share of what was asked of it that went wrong.
-    #[must_use]
     pub fn error_share(&self) -> f64 {
         self.errors.as_ref().map_or(0.0, Errors::share)
     }
 
     /// Main rounds in which both have a value.
-    #[must_use]
     pub fn rounds_beside(&self, other: &Row) -> usize {
         self.values.iter().zip(&other.values).filter(|(own, others)| own.is_some() && others.is_some()).count()
     }
 
     /// Whether it is no choice beside this one, however fast.
-    #[must_use]
     pub fn is_out_beside(&self, pick: &Row) -> bool {
         self.competes_in.is_none() || self.competes_in > pick.competes_in || self.is_behind()
     }
 
     /// Whether its picture carries a sign of warning: it may lose more than the last moments, or was seen to.
-    #[must_use]
     pub fn is_unsafe(&self) -> bool {
         let was_damaged = self.power_cut.as_ref().is_some_and(|found| found.grade >= Grade::E);
         self.safety() >= Class::MayCorrupt || self.does_not_flush() || was_damaged
     }
 
     /// What a power cut may take: by the settings, or worse where the flushes are missing.
-    #[must_use]
     pub fn safety(&self) -> Class {
         self.flushing.as_ref().map_or(self.durability, |flushing| flushing.safety(self.durability))
     }
 
     /// Whether it was measured to keep less than its settings promise.
-    #[must_use]
     pub fn was_broken(&self) -> bool {
         self.power_cut.as_ref().is_some_and(|found| is_broken(self.promised(found), found.grade))
     }
 
     /// Whether nothing was damaged where nobody promises that: what was recorded says nothing for its settings.
-    #[must_use]
     pub fn hides_damage(&self) -> bool {
         self.power_cut.as_ref().is_some_and(|found| self.promised(found) >= Class::MayCorrupt && found.bad() == 0)
     }
 
     /// What the settings promise a load that asks for no more than the measured one did.
-    #[must_use]
     pub fn promised(&self, found: &Safety) -> Class {
         self.durability.max(found.promise)
     }
 }
 
 /// The confidence of each of so many intervals that hold together with this one (Bonferroni): so does that of the one that is picked.
-#[must_use]
 pub fn simultaneous(confidence: f64, count: usize) -> f64 {
     1.0 - (1.0 - confidence) / count.max(1) as f64
 }
 
 /// Where values lie; none without values.
-#[must_use]
 pub fn centre(mut values: Vec<f64>, confidence: f64) -> Option<Centre> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);

@@ -17,7 +17,6 @@ pub struct Progress {
 
 impl Progress {
     /// None of a study without a screen.
-    #[must_use]
     pub fn of(contents: &Contents) -> Option<Progress> {
         let trials: Vec<_> =
             contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Screen).collect();

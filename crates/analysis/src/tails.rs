@@ -45,7 +45,6 @@ pub struct Read<'a> {
 }
 
 /// All tails of one workload; those without a figure, or without a comparison, are left out.
-#[must_use]
 pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> {
     let Some(first) = asked.all.first() else { return Vec::new() };
     let primary = first.primary_metric.as_str();
@@ -160,7 +159,6 @@ fn distribution(read: &Read, asked: &Scenarios, (primary, order): (&str, Order),
 
 impl Tail {
     /// Its claim of the same two sides, and whether they are named the other way round.
-    #[must_use]
     pub fn claim_of(&self, subject: &Subject) -> Option<(&Claim, bool)> {
         let factor = |subject: &Subject| match subject {
             Subject::Level { factor, .. } => Some(factor.clone()),

@@ -14,7 +14,6 @@ pub struct Work {
 
 impl Work {
     /// By the primary metric: `transactions_per_second` counts transactions. Of a time or a latency, each run does the same.
-    #[must_use]
     pub fn of(metric: &Metric) -> Work {
         let counted = metric.name.strip_suffix("_per_second").filter(|_| metric.unit == "1/s");
         let unit = |counted: &str| match counted {
@@ -29,7 +28,6 @@ impl Work {
     }
 
     /// What one piece of it is: a transaction, or a run.
-    #[must_use]
     pub fn unit(&self) -> &str {
         self.rate.as_ref().map_or("run", |(_, unit)| unit)
     }
@@ -42,13 +40,11 @@ impl Work {
 }
 
 /// One of a run's metrics.
-#[must_use]
 pub fn metric(run: &RunRow, name: &str) -> Option<f64> {
     run.metrics.get(name).copied()
 }
 
 /// What the device got, and a log of changes that has a device of its own.
-#[must_use]
 pub fn of_devices(run: &RunRow, name: &str) -> Option<f64> {
     let of_log = match metric(run, "device_log_writes") {
         Some(_) => metric(run, &format!("device_log_{name}"))?,
@@ -58,7 +54,6 @@ pub fn of_devices(run: &RunRow, name: &str) -> Option<f64> {
 }
 
 /// CPU seconds of the load and what it loads.
-#[must_use]
 pub fn cpu_seconds(run: &RunRow) -> Option<f64> {
     Some(metric(run, "driver_cpu_seconds")? + metric(run, "others_cpu_seconds").unwrap_or(0.0))
 }
@@ -75,7 +70,6 @@ pub struct Figure {
 
 impl Figure {
     /// Its value in a run.
-    #[must_use]
     pub fn of(&self, run: &RunRow, work: &Work) -> Option<f64> {
         let value = (self.value)(run)?;
         if self.is_per_work { Some(value / work.count(run)?) } else { Some(value) }

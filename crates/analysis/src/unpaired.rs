@@ -22,7 +22,6 @@ pub struct Sides {
 
 impl Sides {
     /// Whether all of it can be held against each other as a ratio.
-    #[must_use]
     pub fn have_logarithms(&self) -> bool {
         self.earlier.iter().chain(&self.later).all(|value| *value > 0.0)
     }
@@ -57,7 +56,6 @@ pub struct Level {
 
 impl Level {
     /// The last study's, at the strictest level of all.
-    #[must_use]
     pub fn of<'a>(all: impl IntoIterator<Item = &'a Contents>) -> Option<Level> {
         let levels = all.into_iter().map(|contents| {
             let rules = rules(&contents.study.analysis, looks(contents));
@@ -67,7 +65,6 @@ impl Level {
     }
 
     /// One change for each of `sides`, as one family; none where nothing tells chance: too few values, or one is 0.
-    #[must_use]
     pub fn changes(&self, sides: &[&Sides], correct: fn(&[f64]) -> Vec<f64>) -> Vec<Option<Change>> {
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
         let test = |sides: &Sides| {
@@ -101,14 +98,12 @@ impl Level {
 
 impl Change {
     /// Whether a difference was shown that matters.
-    #[must_use]
     pub fn is_shown(&self) -> bool {
         matches!(self.verdict, Some(Verdict::Faster | Verdict::Slower))
     }
 }
 
 /// Workloads that both measured in the same metric, the first one's first.
-#[must_use]
 pub fn parts<'a>(a: &'a View, b: &'a View) -> Vec<(&'a Part, &'a Part)> {
     let of_a = a.parts.iter();
     of_a.filter_map(|part| b.parts.iter().find(|other| is_same_figure(part, other)).map(|other| (part, other)))
@@ -116,20 +111,17 @@ pub fn parts<'a>(a: &'a View, b: &'a View) -> Vec<(&'a Part, &'a Part)> {
 }
 
 /// Whether two parts have the same workload and primary metric.
-#[must_use]
 pub fn is_same_figure(a: &Part, b: &Part) -> bool {
     a.workload == b.workload && a.metric.name == b.metric.name
 }
 
 /// Scenarios that both measured; a control says nothing of its own.
-#[must_use]
 pub fn scenarios<'a>(a: &'a Part, b: &'a Part) -> Vec<(&'a Row, &'a Row)> {
     let other = |row: &Row| b.measured().find(|other| other.label == row.label);
     a.measured().filter(|row| !row.control).filter_map(|row| Some((row, other(row)?))).collect()
 }
 
 /// The primary figures of a scenario in both.
-#[must_use]
 pub fn primary((part, earlier, later): (&Part, &Row, &Row)) -> Sides {
     let values = |row: &Row| row.values.iter().flatten().copied().collect();
     Sides { earlier: values(earlier), later: values(later), more_is_better: part.more_is_better, are_sessions: false }

@@ -94,13 +94,11 @@ impl Part {
     }
 
     /// Whether each round does another part of the work, so that a difference between rounds says nothing of the machine.
-    #[must_use]
     pub fn goes_in_parts(&self) -> bool {
         self.measured().any(|row| row.health.goes_in_parts)
     }
 
     /// A scenario's comparison with the baseline.
-    #[must_use]
     pub fn claim_of(&self, scenario: &str) -> Option<&Claim> {
         let versus = &self.judgement.versus;
         versus.iter().find(|claim| matches!(&claim.subject, Subject::Scenario { label, .. } if label == scenario))
@@ -108,7 +106,6 @@ impl Part {
 
     /// The best scenario of the safest class that competes; the control is another's double and no choice. Where factors are
     /// conditions, what is picked under those of the baseline. None where nothing was measured, or nothing may be picked.
-    #[must_use]
     pub fn pick(&self) -> Option<&Row> {
         if let Some(choice) = &self.choice {
             let baseline = self.rows.iter().find(|row| row.baseline);
@@ -132,7 +129,6 @@ impl Part {
     }
 
     /// What is picked, the best first: one under each condition where factors are conditions.
-    #[must_use]
     pub fn picks(&self) -> Vec<&Row> {
         let is_picked = |row: &&Row| match &self.choice {
             Some(choice) => choice.picks.iter().any(|pick| pick.label == row.label),
@@ -143,7 +139,6 @@ impl Part {
 
     /// Where the values of a pick lie, with an interval that holds although they are why it was picked: one of those of all that it was picked
     /// from, which hold together.
-    #[must_use]
     pub fn centre_of_pick(&self, pick: &Row) -> Option<Centre> {
         centre(
             pick.values.iter().copied().flatten().collect(),
@@ -152,7 +147,6 @@ impl Part {
     }
 
     /// The safest class that a measured scenario competes in.
-    #[must_use]
     pub fn safest(&self) -> Option<Class> {
         self.measured().filter(|row| !row.control).filter_map(|row| row.competes_in).min()
     }
@@ -166,25 +160,21 @@ impl Part {
     }
 
     /// A scenario by its label.
-    #[must_use]
     pub fn row(&self, label: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.label == label)
     }
 
     /// Of the scenarios on a claim's two sides, how many do not flush, and how many there are.
-    #[must_use]
     pub fn without_flushes(&self, claim: &Claim) -> [(usize, usize); 2] {
         sides(claim, &self.rows).map(|rows| (rows.iter().filter(|row| row.does_not_flush()).count(), rows.len()))
     }
 
     /// How many rounds the comparisons rest on.
-    #[must_use]
     pub fn rounds_compared(&self) -> usize {
         self.judgement.claims.iter().map(|claim| claim.rounds).max().unwrap_or(self.rounds_complete)
     }
 
     /// How many rounds the choice rests on: the fewest that a pick has in common with one that could be picked in its place.
-    #[must_use]
     pub fn rounds_of_choice(&self) -> usize {
         let safest = self.safest();
         let is_choice =
@@ -199,7 +189,6 @@ impl Part {
 
     /// Whether a factor's swing is shown: by the declared comparison of the two levels, with Holm's correction and at this answer's level. Where
     /// the family has none, as p is corrected over the levels of one factor only, by Bonferroni over the factors.
-    #[must_use]
     pub fn shows(&self, swing: &Swing) -> bool {
         let is_it = |claim: &&Claim| match &claim.subject {
             Subject::Level { factor, .. } => {
@@ -214,14 +203,12 @@ impl Part {
     }
 
     /// Whether there is anything to compare.
-    #[must_use]
     pub fn has_choice(&self) -> bool {
         self.measured().filter(|row| !row.control).nth(1).is_some()
     }
 }
 
 /// The scenarios with values on a claim's two sides.
-#[must_use]
 pub fn sides<'a>(claim: &Claim, rows: &'a [Row]) -> [Vec<&'a Row>; 2] {
     let (a, b) = claim.names();
     [a, b].map(|side| {
@@ -236,14 +223,12 @@ pub fn sides<'a>(claim: &Claim, rows: &'a [Row]) -> [Vec<&'a Row>; 2] {
 
 impl View {
     /// Whether a scenario's commits were acknowledged without flushes.
-    #[must_use]
     pub fn does_not_flush(&self, label: &str) -> bool {
         let mut rows = self.parts.iter().flat_map(|part| &part.rows);
         rows.any(|row| row.label == label && row.does_not_flush())
     }
 
     /// Why a scenario's trials failed, in a few words.
-    #[must_use]
     pub fn failure_of(&self, label: &str) -> Option<&str> {
         self.failures.get(label).map(String::as_str)
     }

@@ -56,7 +56,6 @@ pub enum Error {
 
 impl<'a> Images<'a> {
     /// Whether several disks can show them at once; a guest kernel has one for it.
-    #[must_use]
     pub fn can_be_several(&self) -> bool {
         matches!(self.disks, Disks::Ours(_))
     }

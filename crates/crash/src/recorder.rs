@@ -56,7 +56,6 @@ impl<'a> Recorder<'a> {
     }
 
     /// The trial with its load told where to write down what it is told.
-    #[must_use]
     pub fn spec(&self) -> &TrialSpec {
         &self.spec
     }

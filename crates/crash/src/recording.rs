@@ -17,14 +17,12 @@ pub struct RecordingDisk {
 
 impl RecordingDisk {
     /// Of a trial whose power is cut so.
-    #[must_use]
     pub fn of(spec: &TrialSpec, wanted: &Cut) -> RecordingDisk {
         RecordingDisk { cut: wanted.clone(), disk_bytes: spec.storage.size }
     }
 }
 
 /// The log of the disk under the load.
-#[must_use]
 pub fn log(work: &Work) -> PathBuf {
     work.power_cuts().join("writes.log")
 }

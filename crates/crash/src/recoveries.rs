@@ -45,7 +45,6 @@ struct Job {
 impl Recoveries {
     /// Of the scenario that was recorded, in threads of this scope. A recovery that takes more than `seconds_max` hangs, and costs its
     /// worker the disk: it gets another.
-    #[must_use]
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         spec: &'scope TrialSpec,

@@ -106,7 +106,6 @@ pub struct Recovery<'a> {
 
 impl<'a> Recovery<'a> {
     /// Of the scenario that was recorded; others may know what is in the memo.
-    #[must_use]
     pub fn new(spec: &TrialSpec, work: &'a Work, memo: Arc<Mutex<Memo>>) -> Recovery<'a> {
         Recovery { database: Database::of(spec), work, memo }
     }

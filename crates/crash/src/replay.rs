@@ -116,13 +116,11 @@ impl Kept {
     }
 
     /// Whether it was measured in a guest kernel.
-    #[must_use]
     pub fn is_of_guest(&self) -> bool {
         self.spec.bench == study::Bench::Guest
     }
 
     /// The trial that brings an image up in a guest kernel and copies all that is on it, and the folder that the copy goes to.
-    #[must_use]
     pub fn copy(&self, work: &Work, image: &Image) -> (TrialSpec, PathBuf) {
         let cut = Cut { copy_out: Some(image.to_string()), ..self.cut.clone() };
         let folder = copy_folder(work, &self.spec.scenario, &image.to_string());
@@ -145,7 +143,6 @@ impl Kept {
 }
 
 /// Where the copy of an image goes that a guest kernel brought up.
-#[must_use]
 pub fn copy_folder(work: &Work, scenario: &str, image: &str) -> PathBuf {
     path(work, &format!("{scenario} {image}"), "")
 }

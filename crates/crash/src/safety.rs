@@ -47,7 +47,6 @@ const WRITE_BACK: &str = "write_back";
 const BESIDE_FAULTS_SECONDS: f64 = 600.0;
 
 /// Why it can't be measured what a power cut or a failing disk takes from a scenario, if it can't.
-#[must_use]
 pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
     let storage = &scenario.storage;
     if !matches!(storage.device, Device::Loop | Device::Virtual) {
@@ -124,14 +123,12 @@ impl Measurement {
     }
 
     /// What was found, once the trial has finished.
-    #[must_use]
     pub fn finished(self) -> Option<Box<Safety>> {
         self.safety
     }
 
     /// What was found until a recovery killed the kernel that it ran in, for this reason, which is a fault like one that keeps a
     /// filesystem from coming up. None where it died before the first recovery.
-    #[must_use]
     pub fn killed(self, why: &str) -> Option<Box<Safety>> {
         let (mut safety, example) = (self.safety?, self.recovering?);
         let finding = Finding {
@@ -155,7 +152,6 @@ impl Measurement {
 }
 
 /// The trial that measures a scenario.
-#[must_use]
 pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
     let on_disk = on_disk(&scenario.storage, settings);
     let cut = Cut {
@@ -200,7 +196,6 @@ fn on_disk(storage: &StorageSettings, settings: &study::Safety) -> StorageSettin
 }
 
 /// The trial that measures what a failing disk does to a scenario.
-#[must_use]
 pub fn spec_of_faults(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
     // One connection, so that the same requests come to the disk again.
     let write_back = (settings.load == Load::Commits).then_some(false);

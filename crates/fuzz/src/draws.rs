@@ -8,13 +8,11 @@ pub struct Random(SplitMix64);
 
 impl Random {
     /// By its seed.
-    #[must_use]
     pub fn new(seed: u64) -> Random {
         Random(SplitMix64::new(seed))
     }
 
     /// By an input: FNV-1a of its bytes, so that the same input is always read in the same way.
-    #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Random {
         let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Random::new(bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash))

@@ -47,7 +47,6 @@ pub struct Target {
 
 impl Target {
     /// A target with limits that suit a reader of small things.
-    #[must_use]
     pub const fn new(test: &'static str, crate_folder: &'static str, corpus: &'static str) -> Target {
         Target {
             test,
@@ -81,7 +80,6 @@ pub fn run(target: &Target, check: impl Fn(&[u8], &mut Random)) {
 }
 
 /// One of a corpus, changed: for what reads files by their names, in a process of its own already.
-#[must_use]
 pub fn changed(random: &mut Random, corpus: &[Vec<u8>], words: &'static [&'static str], bytes_max: usize) -> Vec<u8> {
     let target = Target { words, bytes_max, ..Target::new("", "", "") };
     Mutator::new(Random::new(random.bits()), &target).next(corpus)

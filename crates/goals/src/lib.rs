@@ -24,7 +24,6 @@ impl Spread {
     ///
     /// # Panics
     /// Without any.
-    #[must_use]
     pub fn of(values: &[f64]) -> Spread {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -56,7 +55,6 @@ pub struct Goals {
 impl Goals {
     /// Of the benchmark of this name, from the command line. None where it has nothing to do: `cargo test WORD` is
     /// for those that have the word in their name.
-    #[must_use]
     pub fn of(benchmark: &str) -> Option<Goals> {
         Goals::with(benchmark, std::env::args().skip(1).collect())
     }
@@ -74,13 +72,11 @@ impl Goals {
     }
 
     /// Whether it only shows that all runs, with small inputs.
-    #[must_use]
     pub fn is_test(&self) -> bool {
         self.is_test
     }
 
     /// What stands after an option, such as a word after `--only`.
-    #[must_use]
     pub fn after(&self, option: &str) -> Option<&str> {
         let at = self.arguments.iter().position(|argument| argument == option)?;
         self.arguments.get(at + 1).map(String::as_str)
@@ -120,7 +116,6 @@ impl Goals {
     }
 
     /// Says what was missed. Status 1 where anything was.
-    #[must_use]
     pub fn end(self) -> ExitCode {
         for wrong in &self.wrong {
             println!("wrong: {wrong}");
@@ -142,7 +137,6 @@ impl Goals {
 ///
 /// # Panics
 /// When it does not start, or ends badly: with what it said of that.
-#[must_use]
 pub fn said(program: &Path, folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -153,7 +147,6 @@ pub fn said(program: &Path, folder: &Path, arguments: &[&str]) -> String {
 ///
 /// # Panics
 /// As [`said`].
-#[must_use]
 pub fn studied(program: &Path, folder: &Path, name: &str, text: &str) -> String {
     let (file, results) = (format!("{name}.toml"), format!("{name}.surefoot"));
     std::fs::write(folder.join(&file), text).expect("a study file");

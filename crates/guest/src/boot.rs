@@ -60,19 +60,16 @@ pub enum Error {
 }
 
 /// The socket of a disk in the scratch folder.
-#[must_use]
 pub fn disk_socket(scratch: &Path, number: usize) -> PathBuf {
     scratch.join(format!("disk-{number}"))
 }
 
 /// What a disk answers when it is asked who it is: names of devices are given in an order that nobody promises.
-#[must_use]
 pub fn disk_serial(number: usize) -> String {
     format!("surefoot-{number}")
 }
 
 /// The word that makes two open files the guest's second serial line, on which a recording disk outside is given orders.
-#[must_use]
 pub fn disk_line(answers: RawFd, orders: RawFd) -> String {
     format!("ssl1=fd:{answers},fd:{orders}")
 }

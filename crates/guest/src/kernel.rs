@@ -71,7 +71,6 @@ impl Kernel {
 
     /// Whether it has a module of this name (`f2fs`, `dm_mod`), built in or to be loaded. A list of what is built in is not
     /// there for every kernel; without one, nothing but modules can be known.
-    #[must_use]
     pub fn has(&self, module: &str) -> bool {
         let Some(folder) = modules_folder(&self.release) else { return false };
         ["modules.builtin", "modules.dep"].iter().any(|list| {
@@ -113,7 +112,6 @@ const BORDER_BYTES: usize = 1 << 10;
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
 /// The folder with a release's modules.
-#[must_use]
 pub fn modules_folder(release: &str) -> Option<PathBuf> {
     MODULE_FOLDERS.iter().map(|folder| Path::new(folder).join(release)).find(|folder| folder.is_dir())
 }

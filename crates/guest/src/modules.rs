@@ -4,7 +4,6 @@ use std::io;
 use std::path::Path;
 
 /// The name by which the kernel knows a module's file: `kernel/drivers/md/dm-mod.ko` is `dm_mod`.
-#[must_use]
 pub fn name_of(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or_default();
     name.split(".ko").next().unwrap_or_default().replace('-', "_")
@@ -13,7 +12,6 @@ pub fn name_of(file: &str) -> String {
 /// The files to load for a module, those that it needs first; none when it is not a module.
 ///
 /// `modules_dep` has lines `FILE: NEEDED NEEDED …`, each with all that a file needs, the last of them first (depmod(8)).
-#[must_use]
 pub fn load_order(modules_dep: &str, module: &str) -> Vec<String> {
     let found = modules_dep.lines().filter_map(|line| line.split_once(':')).find(|(file, _)| name_of(file) == module);
     found.map_or_else(Vec::new, |(file, needed)| {

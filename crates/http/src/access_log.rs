@@ -50,7 +50,6 @@ pub enum Reject {
 
 impl Reject {
     /// In words, as a message has it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Reject::Empty => "empty",

@@ -114,13 +114,11 @@ impl Rejects {
     }
 
     /// How many there are of all kinds.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.0.values().map(|rejected| rejected.count).sum()
     }
 
     /// A sentence part a kind: `2 lines without a status from 100 to 599 (lines 7, 9)`.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         let of_kind = |(reject, rejected): (&Reject, &Rejected)| {
             let numbers: Vec<String> = rejected.first.iter().map(u64::to_string).collect();
@@ -135,7 +133,6 @@ impl Rejects {
 
 impl Reader {
     /// Over a plain text that was read before.
-    #[must_use]
     pub fn of(text: Arc<[u8]>) -> Reader {
         Reader::over(Box::new(io::Cursor::new(text)), u64::MAX)
     }
@@ -172,13 +169,11 @@ impl Reader {
     }
 
     /// Lines that were read so far.
-    #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
     /// Lines so far that are no requests.
-    #[must_use]
     pub fn rejects(&self) -> &Rejects {
         &self.rejects
     }

@@ -34,7 +34,6 @@ impl Search {
     }
 
     /// Whether the text was in what came.
-    #[must_use]
     pub fn is_found(&self) -> bool {
         self.is_found
     }

@@ -64,7 +64,6 @@ impl Url {
     }
 
     /// What a `Host` header has: without the port when it is the scheme's own.
-    #[must_use]
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }

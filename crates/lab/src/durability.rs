@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// What a power cut may take in this scenario, as far as its settings say.
-#[must_use]
 pub fn of(scenario: &PlannedScenario) -> Durability {
     let storage = volumes(scenario).map(storage::durability).fold(Durability::full(), Durability::and);
     storage.and(of_load(&scenario.workload, &scenario.parameters, &scenario.services))

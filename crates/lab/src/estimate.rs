@@ -23,13 +23,11 @@ const COPIED_BYTES_PER_SECOND: f64 = 150e6;
 const GUEST_SLOWNESS: f64 = 5.0;
 
 /// The length of the rounds that the study has at least, roughly.
-#[must_use]
 pub fn expected_seconds(plan: &Plan) -> f64 {
     templates_seconds(plan) + round_seconds(plan) * f64::from(plan.design.rounds_min)
 }
 
 /// How long `[safety]` takes at most after the rounds, roughly: power cuts and faults of each scenario that they can be measured of.
-#[must_use]
 pub fn safety_seconds(plan: &Plan) -> f64 {
     let Some(safety) = &plan.safety else { return 0.0 };
     let each = power_cuts_seconds(safety) + faults_seconds(safety).unwrap_or(0.0);
@@ -39,32 +37,27 @@ pub fn safety_seconds(plan: &Plan) -> f64 {
 }
 
 /// What power cuts of one scenario take.
-#[must_use]
 pub fn power_cuts_seconds(safety: &Safety) -> f64 {
     safety.budget_seconds + safety.time_seconds + PROVISION_SECONDS
 }
 
 /// What faults of one scenario take; none: they are not asked for.
-#[must_use]
 pub fn faults_seconds(safety: &Safety) -> Option<f64> {
     safety.faults.as_ref().map(|_| safety.fault_budget_seconds + PROVISION_SECONDS)
 }
 
 /// How long it takes, roughly, to load what trials only copy: once.
-#[must_use]
 pub fn templates_seconds(plan: &Plan) -> f64 {
     templates(plan).values().map(|template| template.seconds).sum()
 }
 
 /// The length of a round of all scenarios, roughly, with those that are in each of several groups.
-#[must_use]
 pub fn round_seconds(plan: &Plan) -> f64 {
     let repeated = groups::repeated(plan).into_iter().map(|index| &plan.scenarios[index]);
     plan.scenarios.iter().chain(repeated).map(|scenario| trial_seconds(plan, scenario)).sum()
 }
 
 /// A trial's length, roughly.
-#[must_use]
 pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let load = workloads::settings(&scenario.workload, &scenario.parameters);
     let by_time = load.as_ref().and_then(|load| load.run_seconds());
@@ -76,7 +69,6 @@ pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
 }
 
 /// What of it is not measured: provisioning, load and warm-up.
-#[must_use]
 pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
     let estimate = load.estimate();
@@ -96,7 +88,6 @@ fn slowness(scenario: &PlannedScenario) -> f64 {
 }
 
 /// A run's length, roughly; 0 where nothing is known of it.
-#[must_use]
 pub fn run_seconds(scenario: &PlannedScenario) -> f64 {
     let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
     // What lasts by the clock lasts as long anywhere.
@@ -105,13 +96,11 @@ pub fn run_seconds(scenario: &PlannedScenario) -> f64 {
 }
 
 /// Bytes that the study needs at once in the work folder: image files, and the loaded data that trials copy.
-#[must_use]
 pub fn space_needed(plan: &Plan) -> u64 {
     images_bytes(plan).saturating_add(template_bytes(plan))
 }
 
 /// Bytes of the image files of all that is up at the same time.
-#[must_use]
 pub fn images_bytes(plan: &Plan) -> u64 {
     image_bytes(plan).saturating_mul(groups::up_max_of(plan) as u64)
 }
@@ -168,7 +157,6 @@ fn templates(plan: &Plan) -> BTreeMap<(Vec<&str>, String), Template> {
 }
 
 /// What a scenario's virtual disks take of the memory when all of them is written to.
-#[must_use]
 pub fn virtual_bytes(scenario: &PlannedScenario) -> u64 {
     volumes(scenario).filter(|settings| settings.device == Device::Virtual).map(|settings| settings.size).sum()
 }
@@ -177,7 +165,6 @@ pub fn virtual_bytes(scenario: &PlannedScenario) -> u64 {
 const FILESYSTEM_SHARE_MAX: f64 = 0.95;
 
 /// That the data of a scenario do not fit on its filesystem, where the study says how large that is.
-#[must_use]
 pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
     let load = workloads::settings(&scenario.workload, &scenario.parameters)?;
     let (data, size) = (load.estimate().data_bytes, scenario.storage.size);
@@ -190,7 +177,6 @@ pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
 }
 
 /// Whether the data of a scenario fit into the memory that its trials have.
-#[must_use]
 pub fn fits_into_memory(scenario: &PlannedScenario) -> bool {
     let guest = (!scenario.guest.is_empty()).then(|| guest::memory_bytes(&scenario.guest));
     let limit = guest.or(scenario.memory_bytes).unwrap_or_else(observe::machine::memory_bytes);

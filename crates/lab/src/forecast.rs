@@ -16,7 +16,6 @@ const BETWEEN_SECONDS: f64 = 0.02;
 const HALF_WIDTH: f64 = 0.05;
 
 /// The turns of a new study, of which it says nothing itself or not all. None: it has no turns, it says all, or its precision is out of reach.
-#[must_use]
 pub fn chosen_turns(plan: &Plan, noise: &MachineNoise) -> Option<ChosenTurns> {
     let (costs, said) = (costs(plan)?, said(plan));
     if !has_choice(plan) {
@@ -28,7 +27,6 @@ pub fn chosen_turns(plan: &Plan, noise: &MachineNoise) -> Option<ChosenTurns> {
 }
 
 /// Whether there is anything to choose: a study by turns that does not say all of their lengths itself.
-#[must_use]
 pub fn has_choice(plan: &Plan) -> bool {
     let said = said(plan);
     costs(plan).is_some() && (said.turn_milliseconds.is_none() || said.work_seconds.is_none())
@@ -36,7 +34,6 @@ pub fn has_choice(plan: &Plan) -> bool {
 
 /// When differences are known within 5 %, and within the study's precision, however many rounds that takes: half-width and lengths, the
 /// coarsest first, but only one of those that take the same time. Of the turns that are chosen already, or that the study says.
-#[must_use]
 pub fn forecast(plan: &Plan, noise: &MachineNoise) -> Vec<(f64, Lengths)> {
     // Two that are not up at the same time stray more than turns do.
     let Some(costs) = costs(plan).filter(|_| groups::count_max(plan) < 2) else { return Vec::new() };

@@ -26,7 +26,6 @@ pub struct Room {
 
 impl Room {
     /// Of this machine, with so many bytes for images.
-    #[must_use]
     pub fn of_this_machine(free_bytes: u64) -> Room {
         Room { image_bytes: free_bytes, memory_bytes: observe::machine::memory_bytes() }
     }
@@ -64,7 +63,6 @@ pub fn up_max(plan: &Plan, room: Room) -> Result<Option<u32>, String> {
 }
 
 /// Why not all scenarios of a workload are up at once; none: they are.
-#[must_use]
 pub fn why_split(plan: &Plan, room: Room) -> Option<String> {
     limit(plan, room).map(|limit| limit.reason)
 }
@@ -108,14 +106,12 @@ fn memory_bytes(scenario: &PlannedScenario) -> u64 {
 }
 
 /// The memory that scenarios which are up at the same time need at most.
-#[must_use]
 pub fn memory_bytes_max(plan: &Plan) -> u64 {
     let of_workload = |workload: &String| largest_bytes(plan, &of(plan, workload), up_max_of(plan));
     plan.workloads().iter().map(of_workload).max().unwrap_or(0)
 }
 
 /// How many trials are up at the same time at most; 1 without turns.
-#[must_use]
 pub fn up_max_of(plan: &Plan) -> usize {
     match plan.drawn.order {
         Order::Blocks => 1,
@@ -124,7 +120,6 @@ pub fn up_max_of(plan: &Plan) -> usize {
 }
 
 /// Scenarios of the workload that has most.
-#[must_use]
 pub fn largest(plan: &Plan) -> usize {
     plan.workloads().iter().map(|workload| of(plan, workload).len()).max().unwrap_or(1)
 }
@@ -134,7 +129,6 @@ fn of(plan: &Plan, workload: &str) -> Vec<usize> {
 }
 
 /// Whether a scenario is in every group.
-#[must_use]
 pub fn is_shared(plan: &Plan, scenario: usize) -> bool {
     plan.scenarios[scenario].baseline || plan.scenarios[scenario].control
 }
@@ -151,7 +145,6 @@ pub struct Seat {
 }
 
 /// The `wanted` trials of a round, those that are up together in a list each: by blocks one, by turns a workload or a group of it.
-#[must_use]
 pub fn of_round(plan: &Plan, round: u32, wanted: &[bool]) -> Vec<Vec<Seat>> {
     let order = plan.order(round, wanted);
     let mut position = 0..;
@@ -192,7 +185,6 @@ fn split(plan: &Plan, round: u32, wanted: Vec<usize>) -> Vec<Vec<usize>> {
 }
 
 /// Trials that a round of all scenarios has beyond one each: the shared ones, once more for each further group.
-#[must_use]
 pub fn repeated(plan: &Plan) -> Vec<usize> {
     let mut all: Vec<usize> =
         of_round(plan, 0, &vec![true; plan.scenarios.len()]).concat().iter().map(|seat| seat.scenario).collect();
@@ -201,7 +193,6 @@ pub fn repeated(plan: &Plan) -> Vec<usize> {
 }
 
 /// How many groups the workload that has most of them is split into; 1: none is split.
-#[must_use]
 pub fn count_max(plan: &Plan) -> usize {
     let groups = of_round(plan, 0, &vec![true; plan.scenarios.len()]);
     let of_workload = |workload: &String| {

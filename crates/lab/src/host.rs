@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 const ID_LETTERS: usize = 12;
 
 /// This machine: by what the scheduler calls it, or else by its host name.
-#[must_use]
 pub fn this(variable: &dyn Fn(&str) -> Option<String>) -> Host {
     let own = || nix::unistd::gethostname().ok().map(|name| name.to_string_lossy().into_owned());
     let name = variable(HOST).or_else(|| variable("SLURMD_NODENAME")).or_else(own).unwrap_or_default();

@@ -13,7 +13,6 @@ use std::time::UNIX_EPOCH;
 const READ_BYTES_MAX: u64 = 1 << 30;
 
 /// Facts of a session: by file, its size and the begin of its SHA-256. What can't be read is found missing elsewhere.
-#[must_use]
 pub fn facts(plan: &Plan) -> BTreeMap<String, String> {
     let files: BTreeSet<PathBuf> = plan.scenarios.iter().flat_map(files).collect();
     let fact = |file: &PathBuf| Some((observe::machine::input(file), fingerprint(file).ok()?));

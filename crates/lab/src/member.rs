@@ -74,7 +74,6 @@ pub enum Error {
 
 impl Error {
     /// What to do about it.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Design(_) => "`--exhaustive` measures everything",
@@ -179,7 +178,6 @@ pub fn design(plan: &mut Plan, part: &Part) -> Result<(), Error> {
 }
 
 /// Rounds of the members before this one.
-#[must_use]
 pub fn rounds_before(member: &Member) -> u32 {
     member.number.saturating_sub(1).saturating_mul(member.rounds)
 }

@@ -129,25 +129,21 @@ fn boot() -> Option<String> {
 
 impl Measured {
     /// Steps of arithmetic.
-    #[must_use]
     pub fn processor(&self) -> Series {
         Series { rates: self.processor.clone(), slice_seconds: self.slice_seconds }
     }
 
     /// Flushed writes.
-    #[must_use]
     pub fn writes(&self) -> Series {
         Series { rates: self.writes.clone(), slice_seconds: self.slice_seconds }
     }
 
     /// How long it was measured.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.writes().seconds()
     }
 
     /// The noise of what strays more, as a study's load may be bound by it.
-    #[must_use]
     pub fn noise(&self) -> Option<MachineNoise> {
         let found = [self.processor(), self.writes()].into_iter().filter_map(|series| Some(series.fit()?.best));
         found.max_by(|a, b| a.allan_variance(COMPARED_SECONDS).total_cmp(&b.allan_variance(COMPARED_SECONDS)))
@@ -176,7 +172,6 @@ impl Measured {
 
 /// What was measured last for a study whose work folder this is: in it, or beside it in `noise`. None where there is none of this boot,
 /// or only a file of another user's.
-#[must_use]
 pub fn kept(work: &Path) -> Option<Measured> {
     let beside = work.parent().map(|folder| folder.join("noise"));
     let found = [Some(work.to_path_buf()), beside].into_iter().flatten().filter_map(|folder| read(&folder.join(FILE)));
@@ -194,7 +189,6 @@ fn read(path: &Path) -> Option<Measured> {
 }
 
 /// The spread at each of the told lengths: as measured where the series is long enough, else by the noise that fits it.
-#[must_use]
 pub fn spreads(series: &Series) -> Vec<Spread> {
     let fit = series.fit();
     let at = |seconds: &f64| series.spread(*seconds).or_else(|| Some(fit.as_ref()?.spread(*seconds)));

@@ -31,7 +31,6 @@ const TIMEOUT_SECONDS: f64 = 60.0;
 const BLOCK: usize = 4096;
 
 /// How long a study's probes measure, all together: what the study says, else a part of its expected time. None: not at all.
-#[must_use]
 pub fn seconds(plan: &Plan, expected_seconds: f64) -> Option<f64> {
     match plan.design.probe_seconds {
         Some(asked) => Some(asked).filter(|asked| *asked > 0.0),

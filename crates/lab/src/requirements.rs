@@ -17,7 +17,6 @@ use study::trial_spec::Cache;
 const NAMED_MAX: usize = 2;
 
 /// Lines for scenarios and what is said of each: those of which the same is said share one.
-#[must_use]
 pub fn by_cause(all: &[(String, String)]) -> Vec<String> {
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
     for (label, cause) in all {
@@ -34,7 +33,6 @@ pub fn by_cause(all: &[(String, String)]) -> Vec<String> {
 }
 
 /// What this machine lacks, scenario by scenario.
-#[must_use]
 pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for scenario in &plan.scenarios {
@@ -53,7 +51,6 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
 }
 
 /// The block devices that `run` will not touch, each once, with the first scenario that names it and why.
-#[must_use]
 pub fn refused(plan: &Plan, work: &Path) -> Vec<(String, storage::Error)> {
     let images = Work::images_in(work);
     let mut asked = BTreeSet::new();

@@ -40,43 +40,36 @@ pub struct Done {
 
 impl Done {
     /// Whether what failed is done again.
-    #[must_use]
     pub fn retry_failed(&self) -> bool {
         self.retry_failed
     }
 
     /// How a trial ended, if it did.
-    #[must_use]
     pub fn state(&self, scenario: &str, place: Place) -> Option<TrialState> {
         self.trials.get(&key(scenario, place)).map(|trial| trial.0)
     }
 
     /// The primary figure of a finished trial, as it was measured.
-    #[must_use]
     pub fn value(&self, scenario: &str, place: Place) -> Option<f64> {
         self.trials.get(&key(scenario, place)).and_then(|trial| trial.1)
     }
 
     /// How many trials ended, well or badly.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.trials.len()
     }
 
     /// How many failed.
-    #[must_use]
     pub fn failed(&self) -> usize {
         self.trials.values().filter(|trial| trial.0 == TrialState::Failed).count()
     }
 
     /// Whether a main round after this one was begun, so that what was decided before it stands.
-    #[must_use]
     pub fn went_on_after(&self, round: u32) -> bool {
         self.trials.keys().any(|(_, phase, other, _)| *phase == Phase::Main && *other > round)
     }
 
     /// What was decided at round ends of earlier sessions, in order.
-    #[must_use]
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
@@ -416,7 +409,6 @@ fn grades(letters: &[String]) -> Vec<Grade> {
 }
 
 /// A plan's scenarios as the ledger has them.
-#[must_use]
 pub fn scenarios(plan: &Plan) -> Vec<Scenario> {
     let settings = |planned: &crash::plan::PlannedScenario| {
         let mut all = serde_json::json!({

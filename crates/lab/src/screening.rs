@@ -11,7 +11,6 @@ use study::screen::{KEPT_MAX, Screen};
 const EXPLAINED: f64 = 0.95;
 
 /// What the rounds (`[round][scenario of the plan]`) say; none where a screened scenario has no value.
-#[must_use]
 pub fn judge(plan: &Plan, screen: &Screen, rounds: &[Vec<Option<f64>>]) -> Option<Screened> {
     let level = |scenario: usize, (factor, levels): &(String, Vec<String>)| {
         let its = plan.scenarios[scenario].levels.get(factor);
@@ -74,7 +73,6 @@ fn said((factor, levels): &(String, Vec<String>), effect: &Effect) -> ScreenedFa
 }
 
 /// Which scenarios are not studied: those that have another level than the baseline's of a factor that is fixed.
-#[must_use]
 pub fn left_out(plan: &Plan, decisions: &[Decision]) -> Vec<bool> {
     let is_out = |scenario: &crash::plan::PlannedScenario| {
         decisions.iter().any(|decision| match decision {

@@ -93,7 +93,6 @@ pub enum Failed {
 
 impl Failed {
     /// What the server or its program said last.
-    #[must_use]
     pub fn log(&self) -> String {
         match self {
             Failed::Service(error) => error.log().into(),
@@ -321,7 +320,6 @@ fn timed<T>(listener: &mut dyn Listener, name: &str, act: impl FnOnce() -> Resul
 
 impl Served {
     /// Where the workload finds them.
-    #[must_use]
     pub fn reached(&self) -> Reached {
         let server = self.up.running.last().map(|driven| driven.socket());
         let server = server.map(|file| Server { password: self.password.clone(), ..Server::by_file(file) });
@@ -329,19 +327,16 @@ impl Served {
     }
 
     /// What is in effect.
-    #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         self.up.running.iter().flat_map(|running| running.facts().clone()).collect()
     }
 
     /// What was asked and is not in effect.
-    #[must_use]
     pub fn ineffective(&self) -> Vec<String> {
         self.up.running.iter().flat_map(|running| running.ineffective().to_vec()).collect()
     }
 
     /// Their last messages.
-    #[must_use]
     pub fn messages(&self) -> String {
         self.up.messages()
     }

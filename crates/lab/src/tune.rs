@@ -38,7 +38,6 @@ struct Group {
 
 impl Tune {
     /// All compete but controls and those that a screen left out; `known` is what was decided before.
-    #[must_use]
     pub fn new(plan: &Plan, known: Vec<Decision>, left_out: &[bool]) -> Tune {
         let scenarios = crate::resume::scenarios(plan);
         Tune {
@@ -56,13 +55,11 @@ impl Tune {
     }
 
     /// Whether a scenario is measured no further.
-    #[must_use]
     pub fn is_dropped(&self, scenario: usize) -> bool {
         self.worse[scenario] && !self.baselines[scenario]
     }
 
     /// The last main round, once the confirmation was begun: who is confirmed was chosen from the rounds until then.
-    #[must_use]
     pub fn closed_after(&self) -> Option<u32> {
         self.known.iter().find_map(|decision| match decision {
             Decision::Confirm(finalists) => Some(finalists.round),
@@ -118,7 +115,6 @@ impl Tune {
     }
 
     /// What the stop rule says of each group.
-    #[must_use]
     pub fn enough(&self, values: &Values, standings: &[Standing], rules: &Rules) -> Vec<StopDecision> {
         let decide = |group: &Group| {
             let safest = self.safest(&group.workload, values, standings);
@@ -170,7 +166,6 @@ impl Tune {
     }
 
     /// Indices of all that are confirmed.
-    #[must_use]
     pub fn confirmed(&self) -> Vec<usize> {
         let mut labels: Vec<&String> = Vec::new();
         for decision in &self.known {
@@ -182,7 +177,6 @@ impl Tune {
     }
 
     /// Scenarios that a confirmation may have at most.
-    #[must_use]
     pub fn confirmed_max(&self) -> usize {
         self.groups.iter().map(|group| group.members.len().min(3)).sum()
     }

@@ -72,7 +72,6 @@ pub struct Lengths {
 }
 
 /// The lengths that reach what is wanted in the least time, or in hardly more with a shorter turn. None: no lengths do.
-#[must_use]
 pub fn choose(noise: &MachineNoise, costs: &Costs, wanted: &Wanted, said: &Said) -> Option<Lengths> {
     let turn_lengths = said.turn_milliseconds.map_or(TURN_MILLISECONDS.to_vec(), |said| vec![said]);
     let numbers = |turn: u32| -> Vec<u32> {
@@ -111,7 +110,6 @@ fn lengths(noise: &MachineNoise, costs: &Costs, wanted: &Wanted, turn: u32, turn
 }
 
 /// By how much the difference of two scenarios strays from round to round, with so many turns of this length.
-#[must_use]
 pub fn round_spread(noise: &MachineNoise, costs: &Costs, turn_seconds: f64, turns: u32) -> f64 {
     let order = turns::order(&vec![turns; costs.up], SEED);
     let follow = stats::Turns { seconds: turn_seconds, seconds_between: costs.between_seconds };

@@ -13,7 +13,6 @@ const TURNS_MAX: f64 = 10_000.0;
 
 /// How rounds of a new study go: as it says, else by turns where these are better and possible; and how many scenarios are up at once at
 /// most, where not all of a workload are.
-#[must_use]
 pub fn chosen(plan: &Plan, room: Room) -> (Order, Option<u32>) {
     let is_cut = |scenario: &PlannedScenario| {
         let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return false };
@@ -30,7 +29,6 @@ pub fn chosen(plan: &Plan, room: Room) -> (Order, Option<u32>) {
 }
 
 /// Why blocks are better where the study leaves it open, or turns can't be taken; none: turns are better, if a load can be cut by time.
-#[must_use]
 pub fn why_blocks(plan: &Plan, room: Room) -> Option<String> {
     why_not(plan, room).or_else(|| {
         // A server's log is flushed within a second even where commits do not wait for it.
@@ -45,7 +43,6 @@ pub fn why_blocks(plan: &Plan, room: Room) -> Option<String> {
 }
 
 /// Why the scenarios of a plan can't be up at the same time, in groups neither; none: they can.
-#[must_use]
 pub fn why_not(plan: &Plan, room: Room) -> Option<String> {
     let of = |scenario: &PlannedScenario| -> Option<&'static str> {
         if scenario.bench == Bench::Guest {
@@ -86,7 +83,6 @@ pub fn places(plan: &Plan, work: &Work) -> Result<Vec<Work>, sandbox::work::Erro
 }
 
 /// The length of a turn: as it was chosen when the study began, else as the study says.
-#[must_use]
 pub fn turn_seconds(plan: &Plan) -> f64 {
     plan.drawn.turns.map_or(plan.design.turn_seconds, |chosen| f64::from(chosen.turn_milliseconds) / 1000.0)
 }
@@ -111,7 +107,6 @@ pub fn cut(spec: &mut TrialSpec, plan: &Plan) {
 
 /// Whose turn it is, one after the other, when each has this many: cycle after cycle of balanced orders, so that nobody has the
 /// better place or the better predecessor.
-#[must_use]
 pub fn order(turns: &[u32], seed: u64) -> Vec<usize> {
     let cycles = turns.iter().copied().max().unwrap_or(0);
     let of_cycle =

@@ -13,13 +13,11 @@ pub struct Values {
 }
 
 /// The name of the metric that a workload's claims are about.
-#[must_use]
 pub fn primary_metric(workload: &str, parameters: &Map<String, Value>) -> String {
     primary(workload, parameters).map(|metric| metric.name.to_string()).unwrap_or_default()
 }
 
 /// The metric that a workload's claims are about.
-#[must_use]
 pub fn primary(workload: &str, parameters: &Map<String, Value>) -> Option<Metric> {
     workloads::settings(workload, parameters).and_then(|load| load.metrics().first().cloned())
 }

@@ -36,19 +36,16 @@ impl Volumes {
     }
 
     /// The log's own volume.
-    #[must_use]
     pub fn log_folder(&self) -> Option<&Path> {
         self.further.get("wal").map(|mounted| mounted.data_folder.as_path())
     }
 
     /// The device under the log's own volume.
-    #[must_use]
     pub fn log_device(&self) -> Option<&str> {
         self.further.get("wal")?.device_name.as_deref()
     }
 
     /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name.
-    #[must_use]
     pub fn commands(spec: &TrialSpec) -> Vec<String> {
         let mut lines = storage::commands(&spec.storage);
         for (name, settings) in &spec.volumes {
@@ -65,7 +62,6 @@ impl Volumes {
     }
 
     /// What was read back, of further volumes with their names before it.
-    #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = self.data.facts.clone();
         for (name, mounted) in &self.further {
@@ -75,13 +71,11 @@ impl Volumes {
     }
 
     /// What was asked and did not take effect.
-    #[must_use]
     pub fn ineffective(&self) -> Vec<String> {
         self.all().flat_map(|mounted| mounted.ineffective.iter().cloned()).collect()
     }
 
     /// The worst of them.
-    #[must_use]
     pub fn durability(&self) -> Durability {
         self.all().map(|mounted| mounted.durability.clone()).fold(Durability::full(), Durability::and)
     }

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 impl Contents {
     /// The rounds that a member measured to their end, by the trials that count. Who failed in two has been given up, and the next is
     /// whole without; what an interruption left of the last one is no round.
-    #[must_use]
     pub fn rounds_measured(&self, member: &Member, trials: &[&Trial]) -> u32 {
         let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial.member == Some(member.number)) {
@@ -38,7 +37,6 @@ impl Contents {
     }
 
     /// What one member of a fleet measured, as if it were alone; none where it is not in it.
-    #[must_use]
     pub fn of_member(mut self, number: u32) -> Option<Contents> {
         self.members.retain(|member| member.number == number);
         let own = Some(self.members.first()?.number);
@@ -65,7 +63,6 @@ impl Contents {
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
     /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more. Classes on unlike disks are not compared: what was measured as the study asked before it was changed counts
     /// only where it was bad.
-    #[must_use]
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
         let asked = self.safety.last().map(|last| &last.asked);
         let is_bad = |found: &MeasuredSafety| found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E);
@@ -79,7 +76,6 @@ impl Contents {
 
     /// The last time that it was measured what a failing disk does to a scenario, on the fleet's worst machine: none where a machine's
     /// measurement is missing and on no other anything was lost or wrong without a word.
-    #[must_use]
     pub fn faults_of(&self, scenario: &Scenario) -> Option<&MeasuredFaults> {
         self.last_of(scenario, |label| {
             let of_it = self.faults.iter().filter(|measured| measured.scenario == label);
@@ -123,7 +119,6 @@ impl Contents {
     }
 
     /// What a workload's screen showed; none where nothing was screened, or not yet to the end.
-    #[must_use]
     pub fn screened(&self, workload: &str) -> Option<&Screened> {
         self.decisions.iter().find_map(|decision| match decision {
             Decision::Screen(screened) if screened.workload == workload => Some(screened),
@@ -132,7 +127,6 @@ impl Contents {
     }
 
     /// Workloads, in plan order.
-    #[must_use]
     pub fn workloads(&self) -> Vec<&str> {
         let mut workloads: Vec<&str> = Vec::new();
         for scenario in &self.scenarios {
@@ -144,14 +138,12 @@ impl Contents {
     }
 
     /// A metric by its name; of one that no run has, all that is known is the direction that is asked of it.
-    #[must_use]
     pub fn metric(&self, name: &str, otherwise: Direction) -> Metric {
         let unknown = || Metric::named(name.into(), String::new(), otherwise);
         self.metrics.get(name).cloned().unwrap_or_else(unknown)
     }
 
     /// The trials that count: of each scenario, phase, round and group the last attempt, voided ones left out.
-    #[must_use]
     pub fn counted_trials(&self) -> Vec<&Trial> {
         let mut last: BTreeMap<(&str, Phase, u32, Option<u32>), &Trial> = BTreeMap::new();
         for trial in &self.trials {
@@ -166,32 +158,27 @@ impl Contents {
 
     /// `[round][scenario]` of the main rounds: a metric's figure, made comparable within the round where claims rest on it (`groups.rs`).
     /// None: a hole.
-    #[must_use]
     pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
         self.values_in(Phase::Main, metric)
     }
 
     /// As [`Contents::values`], of one phase.
-    #[must_use]
     pub fn values_in(&self, phase: Phase, metric: &str) -> Vec<Vec<Option<f64>>> {
         self.figures(phase, metric, &|run| run.metrics.get(metric).copied())
     }
 
     /// As [`Contents::values_in`], of a figure that is worked out from a run's metrics, and that no claim rests on.
-    #[must_use]
     pub fn worked_out(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
         self.figures(phase, "", figure)
     }
 
     /// How a trial's figure of a metric is made.
-    #[must_use]
     pub fn rule(&self, metric: &str, zero: Zero) -> Rule {
         let unit = self.metrics.get(metric).map_or("", |metric| &metric.unit);
         Rule::of(self.study.analysis.order, unit, zero)
     }
 
     /// The figure of a metric of each finished trial that counts, as it was measured.
-    #[must_use]
     pub fn trial_values(&self, phase: Phase, metric: &str) -> Vec<(&Trial, f64)> {
         self.trial_figures(phase, metric, &|run| run.metrics.get(metric).copied())
     }

@@ -30,7 +30,6 @@ pub enum Rule {
 
 impl Rule {
     /// Of a metric with this unit.
-    #[must_use]
     pub fn of(order: Order, unit: &str, zero: Zero) -> Rule {
         match order {
             Order::Blocks => Rule::TypicalRun(zero),
@@ -41,7 +40,6 @@ impl Rule {
 }
 
 /// One number from a trial's measured runs, each a value and its seconds; none without a run, or where one is no number.
-#[must_use]
 pub fn of_runs(runs: &[(f64, f64)], rule: Rule) -> Option<f64> {
     if runs.is_empty() || !runs.iter().all(|(value, _)| value.is_finite()) {
         return None;
@@ -58,7 +56,6 @@ pub fn of_runs(runs: &[(f64, f64)], rule: Rule) -> Option<f64> {
 
 /// Of figures of several trials, by the same rule: geometric; where one is not above zero, the smallest of what claims rest on, and
 /// the arithmetic mean of what is counted.
-#[must_use]
 pub fn mean(values: &[f64], zero: Zero) -> f64 {
     let count = values.len() as f64;
     if values.iter().all(|value| *value > 0.0) {

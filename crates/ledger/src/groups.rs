@@ -26,7 +26,6 @@ pub struct Figure {
 /// A figure of 0 is a stall, which has no logarithm: it stays 0, and its group is adjusted by the other shared scenario. Whoever was in a
 /// group without a shared figure above 0 is a hole. Where no group has one, nothing can be taken off and all stay as they are, as by
 /// blocks: what disturbed a group is then part of what strays from round to round.
-#[must_use]
 pub fn adjusted(round: &[Figure]) -> BTreeMap<usize, f64> {
     let groups: BTreeSet<Option<u32>> = round.iter().map(|figure| figure.group).collect();
     let levels = if groups.len() > 1 { levels(round) } else { BTreeMap::new() };
@@ -54,7 +53,6 @@ pub fn adjusted(round: &[Figure]) -> BTreeMap<usize, f64> {
 }
 
 /// The same of a metric that no claim rests on: the mean over a scenario's trials, with nothing taken off.
-#[must_use]
 pub fn plain(round: &[Figure]) -> BTreeMap<usize, f64> {
     let mut found: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     round.iter().for_each(|figure| found.entry(figure.scenario).or_default().push(figure.value));

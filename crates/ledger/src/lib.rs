@@ -150,7 +150,6 @@ impl Error {
     }
 
     /// What to do next, where that is not plain from the message.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Error::NotALedger { .. } => Some("name another file; this one is left as it is"),

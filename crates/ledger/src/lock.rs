@@ -49,7 +49,6 @@ impl Drop for Lock {
 }
 
 /// Whether a conductor writes this ledger now.
-#[must_use]
 pub fn is_held(ledger: &Path) -> bool {
     // Shared, so that two who ask at once do not take each other for a writer.
     File::open(beside(ledger, ".lock"))

@@ -44,7 +44,6 @@ pub enum MergeError {
 
 impl MergeError {
     /// What to do next, where that is not plain from the message.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             MergeError::NoMember { .. } => Some(
@@ -142,7 +141,6 @@ fn read_whole<T>(
 }
 
 /// Whether two names are of one file that is there.
-#[must_use]
 pub fn same_file(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }

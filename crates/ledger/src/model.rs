@@ -76,7 +76,6 @@ pub struct ChosenTurns {
 
 impl StudyRecord {
     /// What the sessions asked for, in order; of an older file, what is known of the first.
-    #[must_use]
     pub fn all_asked(&self) -> Vec<Asked> {
         if !self.asked.is_empty() {
             return self.asked.clone();
@@ -237,7 +236,6 @@ pub struct Screened {
 
 impl Screened {
     /// Whether a scenario with these levels is not studied: one of a fixed factor is not the baseline's.
-    #[must_use]
     pub fn leaves_out(&self, levels: &BTreeMap<String, String>) -> bool {
         self.fixed.iter().any(|fixed| levels.get(&fixed.factor) != Some(&fixed.baseline))
     }
@@ -339,7 +337,6 @@ pub struct Place {
 
 impl Place {
     /// In a main round.
-    #[must_use]
     pub fn main(round: u32, position: u32) -> Place {
         Place { phase: Phase::Main, round, position, group: None }
     }
@@ -473,7 +470,6 @@ pub struct Session {
 
 impl Session {
     /// Whether it stopped by itself: it was neither interrupted nor killed, and is not under way.
-    #[must_use]
     pub fn came_to_an_end(&self) -> bool {
         self.reason.as_ref().is_some_and(|reason| reason != "interrupted")
     }

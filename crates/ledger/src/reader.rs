@@ -375,7 +375,6 @@ impl Reader {
     }
 
     /// The schema version the file was written with.
-    #[must_use]
     pub fn version(&self) -> i64 {
         self.version
     }

@@ -165,7 +165,6 @@ pub fn require_file(path: &Path) -> Result<(), Error> {
 }
 
 /// Whether a file begins as ours do, whatever its name (sqlite.org/fileformat2.html, 1.3: the header).
-#[must_use]
 pub fn has_our_mark(path: &Path) -> bool {
     // Of a pipe what is read is gone.
     let is_file = path.metadata().is_ok_and(|found| found.is_file());

@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// Another word whenever something was written, by the sizes and times of the file and its log, or a run began or ended.
-#[must_use]
 pub fn stamp(ledger: &Path) -> String {
     let of = |path: &Path| {
         let found = path.metadata().ok().filter(|metadata| metadata.len() > 0);

@@ -51,7 +51,6 @@ pub enum Limit {
 
 impl Limit {
     /// The limit of a load: by its share, unless its rate is given.
-    #[must_use]
     pub fn of(is_open: bool, errors_max: f64) -> Limit {
         if is_open { Limit::Open } else { Limit::Share(errors_max) }
     }
@@ -65,13 +64,11 @@ const ASKED: Metric = Metric::new("asked", "1", Direction::Neither);
 
 impl Asked {
     /// Of a load whose first error ends the run, so that all went well or there is no outcome.
-    #[must_use]
     pub fn all_right() -> Asked {
         Asked { what: "operations".into(), total: 0, wrong: Vec::new(), limit: Limit::Share(0.0) }
     }
 
     /// Errors of all kinds.
-    #[must_use]
     pub fn errors(&self) -> u64 {
         self.wrong.iter().map(|wrong| wrong.count).sum()
     }
@@ -105,7 +102,6 @@ impl Asked {
     }
 
     /// How much was asked for and how much went wrong, for the results file; nothing where the first error ends the run.
-    #[must_use]
     pub fn metrics(&self) -> Vec<Measured> {
         if self.total == 0 {
             return Vec::new();
@@ -115,7 +111,6 @@ impl Asked {
     }
 
     /// A sentence a kind of which there was any: "12 of 5000 requests: wrong status (first: 503)".
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let (total, what) = (self.total, &self.what);
         self.met().map(|wrong| format!("{} of {total} {what} went wrong: {}", wrong.count, wrong.example())).collect()
@@ -127,7 +122,6 @@ impl Asked {
 }
 
 /// The metric that counts a kind.
-#[must_use]
 pub fn metric(name: impl Into<Cow<'static, str>>) -> Metric {
     Metric { name: name.into(), ..Metric::new("", "1", Direction::Less) }
 }

@@ -108,7 +108,6 @@ pub fn measure(job: &BlockIo) -> Result<BlockIoResult, Error> {
 
 impl BlockIo {
     /// Whole blocks in the file.
-    #[must_use]
     pub fn blocks(&self) -> u64 {
         self.size / self.block_size as u64
     }
@@ -116,7 +115,6 @@ impl BlockIo {
 
 impl Pattern {
     /// Whether blocks are written.
-    #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Pattern::Randwrite | Pattern::Write)
     }

@@ -13,13 +13,11 @@ use std::time::{Duration, Instant};
 const BACKLOG: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
 /// How long after the deadline of a run of this length.
-#[must_use]
 pub fn backlog_max(window: Duration) -> Duration {
     window.clamp(BACKLOG[0], BACKLOG[1])
 }
 
 /// Whether an open loop of a run of this length begins now what was due then. All that was due before the deadline is part of the run, however late it begins: the wait is its latency.
-#[must_use]
 pub fn begins(due: Instant, (deadline, window): (Instant, Duration), now: Instant) -> bool {
     due < deadline && now < deadline + backlog_max(window)
 }
@@ -45,7 +43,6 @@ impl Ends {
     }
 
     /// The time that the rate of all connections is over; none: there are none.
-    #[must_use]
     pub fn mean_seconds(&self) -> Option<f64> {
         (self.connections > 0).then(|| self.seconds / self.connections as f64)
     }

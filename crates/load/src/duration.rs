@@ -6,13 +6,11 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// A number of seconds; what is longer than a century, or no time at all, is a century.
-#[must_use]
 pub fn of_seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).map_or(LONGEST, |duration| duration.min(LONGEST))
 }
 
 /// From the start until this request, or transaction, of an open loop, the first being number 0.
-#[must_use]
 pub fn until(number: u64, per_second: f64) -> Duration {
     // 0 / 0 is not met: a rate of 0 is a closed loop.
     of_seconds(number as f64 / per_second)

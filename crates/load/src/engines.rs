@@ -47,13 +47,11 @@ const fn names<const COUNT: usize>(sql_only: bool) -> [&'static str; COUNT] {
 }
 
 /// Every engine there is, in the order of lists.
-#[must_use]
 pub fn all() -> &'static [&'static Engine] {
     &ENGINES
 }
 
 /// The engine of this name.
-#[must_use]
 pub fn named(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|engine| engine.name == name).copied()
 }

@@ -83,7 +83,6 @@ pub enum Engine {
 
 impl Client {
     /// What of it has no effect or can't be done; none: it fits together.
-    #[must_use]
     pub fn problem(&self) -> Option<&'static str> {
         let thinks = !self.think_time.is_zero();
         match self.pace {
@@ -156,7 +155,6 @@ pub enum Status {
 
 impl Status {
     /// Whether an answer may have it.
-    #[must_use]
     pub fn allows(self, status: u16) -> bool {
         match self {
             Status::Any => true,

@@ -324,7 +324,6 @@ impl Source for Requests {
 const REPLAY_MAX: Duration = Duration::from_secs(366 * 86_400);
 
 /// How long the requests of a log take, where the pace decides it: the log's own times or a rate, of connections with so many calls.
-#[must_use]
 pub fn takes(survey: &Survey, pace: Pace, calls: u64) -> Option<Duration> {
     match pace {
         Pace::Closed => None,
@@ -334,7 +333,6 @@ pub fn takes(survey: &Survey, pace: Pace, calls: u64) -> Option<Duration> {
 }
 
 /// Why a replay would not end; none: it takes less than a year.
-#[must_use]
 pub fn endless(survey: &Survey, pace: Pace, calls: u64) -> Option<String> {
     let takes = takes(survey, pace, calls).filter(|takes| *takes > REPLAY_MAX)?;
     let days = takes.as_secs() / 86_400;
@@ -352,7 +350,6 @@ pub fn endless(survey: &Survey, pace: Pace, calls: u64) -> Option<String> {
 }
 
 /// What is wrong with a log as a whole; none: it can be replayed.
-#[must_use]
 pub fn refuse(path: &Path, survey: &Survey, bad_lines_max: f64) -> Option<String> {
     let bad = survey.rejects.count();
     let list = survey.rejects.words().join("; ");

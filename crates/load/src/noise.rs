@@ -13,7 +13,6 @@ pub struct Noise(Vec<u8>);
 
 impl Noise {
     /// Draws the pool.
-    #[must_use]
     pub fn new(seed: u64) -> Noise {
         let mut random = Random::new(seed);
         Noise((0..PIECE_BYTES_MAX / 4).flat_map(|_| random.next_u64().to_le_bytes()).collect())

@@ -84,7 +84,6 @@ pub type ConnectTo = fn(&Address, &str, Option<&str>, &str) -> Result<Box<dyn Co
 
 impl Engine {
     /// The facts of a database that takes SQL, for who may only be asked to use such engines.
-    #[must_use]
     pub fn facts(&self) -> &Sql {
         self.sql.as_ref().expect("the settings' check let only engines pass that take SQL")
     }
@@ -92,25 +91,21 @@ impl Engine {
 
 impl Engine {
     /// The service that it is; none: it is embedded.
-    #[must_use]
     pub fn service(&self) -> Option<&'static str> {
         (!self.is_embedded).then_some(self.name)
     }
 
     /// The same, as the services of a load on it.
-    #[must_use]
     pub fn services(&self) -> Vec<&'static str> {
         self.service().into_iter().collect()
     }
 
     /// The database that takes SQL, for who may only be asked to use such engines.
-    #[must_use]
     pub fn database(&self, pragmas: &Pragmas) -> Box<dyn Database> {
         (self.facts().open)(pragmas)
     }
 
     /// What it does to durability: of a server its own settings decide, and its service knows them.
-    #[must_use]
     pub fn durability(&self, pragmas: &Pragmas) -> Durability {
         if self.is_embedded { pragmas.durability() } else { Durability::full() }
     }
@@ -185,7 +180,6 @@ pub enum ColumnKind {
 }
 
 /// The names of columns.
-#[must_use]
 pub fn names(columns: &[Column]) -> Vec<&'static str> {
     columns.iter().map(|column| column.name).collect()
 }

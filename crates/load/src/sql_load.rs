@@ -101,7 +101,6 @@ pub struct Load {
 
 impl Load {
     /// How long a run lasts; none: it ends after its transactions.
-    #[must_use]
     pub fn run_seconds(&self) -> Option<f64> {
         (self.time_seconds > 0.0 && self.transactions == 0).then_some(self.time_seconds)
     }

@@ -28,7 +28,6 @@ pub struct Ended<T> {
 
 impl<'a> Control<'a> {
     /// `interrupted` is set when the user interrupts.
-    #[must_use]
     pub fn new(interrupted: &'a AtomicBool) -> Control<'a> {
         Control { interrupted, has_failed: AtomicBool::new(false), done: AtomicU64::new(0) }
     }
@@ -39,13 +38,11 @@ impl<'a> Control<'a> {
     }
 
     /// Operations that are done.
-    #[must_use]
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
     /// Whether the threads are to end: one has failed, or the user interrupts.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
     }

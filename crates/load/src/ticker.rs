@@ -14,13 +14,11 @@ pub struct Ticker {
 
 impl Ticker {
     /// The window begins.
-    #[must_use]
     pub fn start(started: Instant) -> Ticker {
         Ticker { started, counted: 0, rates: Vec::new() }
     }
 
     /// When [`Ticker::tick`] is to be called next.
-    #[must_use]
     pub fn due(&self) -> Instant {
         self.started + SECOND * (self.rates.len() as u32 + 1)
     }
@@ -56,7 +54,6 @@ impl Ticker {
     }
 
     /// The rate of each whole second.
-    #[must_use]
     pub fn rates(self) -> Vec<f64> {
         self.rates
     }

@@ -139,7 +139,6 @@ pub enum Files {
 }
 
 /// Checked settings as a workload's own struct, for [`Kind::read`].
-#[must_use]
 pub fn read<T: WorkloadSettings + DeserializeOwned + 'static>(
     checked: &Map<String, Value>,
 ) -> Box<dyn WorkloadSettings> {
@@ -220,13 +219,11 @@ pub enum At {
 
 impl Server {
     /// One that is reached by a file, and asks nothing.
-    #[must_use]
     pub fn by_file(file: PathBuf) -> Server {
         Server { at: At::File(file), password: None }
     }
 
     /// That file; none: it is on a network.
-    #[must_use]
     pub fn file(&self) -> Option<&Path> {
         match &self.at {
             At::File(file) => Some(file),
@@ -235,7 +232,6 @@ impl Server {
     }
 
     /// As connections take it.
-    #[must_use]
     pub fn address(&self) -> wire::Address {
         match &self.at {
             At::File(file) => wire::Address::Socket(file.clone()),
@@ -280,7 +276,6 @@ pub fn figures(metrics: &[Metric], values: impl IntoIterator<Item = f64>) -> Vec
 }
 
 /// How long the load of a workload's data took, for [`Workload::prepare`].
-#[must_use]
 pub fn load_seconds(started: Instant) -> Vec<Measured> {
     vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())]
 }
@@ -311,7 +306,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Without figures yet.
-    #[must_use]
     pub fn of(asked: Asked) -> Outcome {
         Outcome {
             asked,
@@ -393,7 +387,6 @@ pub enum Error {
 
 impl Error {
     /// A refused file operation: `map_err(|source| Error::file("read", path, source))`.
-    #[must_use]
     pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { action, path: path.into(), source }
     }

@@ -12,13 +12,11 @@ pub fn cpus() -> &'static [usize] {
 }
 
 /// The CPUs of a set, in order.
-#[must_use]
 pub fn numbers(set: &CpuSet) -> Vec<usize> {
     (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
 }
 
 /// A set of these CPUs, without numbers that no system has.
-#[must_use]
 pub fn set(cpus: &[usize]) -> CpuSet {
     let mut set = CpuSet::new();
     for cpu in cpus {
@@ -36,7 +34,6 @@ pub fn pin(cpus: &[usize]) -> nix::Result<()> {
 }
 
 /// CPUs as the kernel lists them: `0-2,7`.
-#[must_use]
 pub fn list(cpus: &[usize]) -> String {
     let stretches = cpus.chunk_by(|one, next| one + 1 == *next).map(|stretch| match stretch {
         [one] => one.to_string(),

@@ -8,7 +8,6 @@ const NAMING: &[&str] =
 const VALUE_LENGTH_MAX: usize = 48;
 
 /// The parameters, with the values that may name a machine, its disks or its network as `…`.
-#[must_use]
 pub fn redacted(text: &str, host: &str) -> String {
     // What follows ` -- ` is for init, not for the kernel.
     let words = text.split_ascii_whitespace().take_while(|word| *word != "--");

@@ -29,7 +29,6 @@ pub struct Stat {
 
 impl Stat {
     /// Reads a text in the form of `/proc/stat`; `None` when it has no line of all CPUs.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Stat> {
         let mut stat = Stat::default();
         let mut complete = false;
@@ -49,20 +48,17 @@ impl Stat {
     }
 
     /// The kernel's counters now.
-    #[must_use]
     pub fn read() -> Option<Stat> {
         Stat::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
     /// One CPU's ticks.
-    #[must_use]
     pub fn cpu(&self, number: u32) -> Option<&Ticks> {
         self.cpus.iter().find(|cpu| cpu.0 == number).map(|cpu| &cpu.1)
     }
 }
 
 /// The share of each kind in the time between two readings; they sum to 1. `None` when no tick lies between them.
-#[must_use]
 pub fn shares(before: &Ticks, after: &Ticks) -> Option<[f64; 6]> {
     // The kernel lets iowait and idle run backwards at times (proc_stat(5)); such a step counts as none.
     let spent: Vec<f64> =
@@ -73,14 +69,12 @@ pub fn shares(before: &Ticks, after: &Ticks) -> Option<[f64; 6]> {
 
 /// How many CPUs the calling thread may use: those that it is pinned to, or a control group's share of time where that is less. None where
 /// the system does not say.
-#[must_use]
 pub fn usable() -> Option<usize> {
     std::thread::available_parallelism().ok().map(usize::from)
 }
 
 /// CPU time of the trial's other processes (its server, its workers), of children they waited for too. None unless this
 /// process is the first of its PID namespace, where every other is the trial's own.
-#[must_use]
 pub fn others_seconds() -> Option<f64> {
     if std::process::id() != 1 {
         return None;
@@ -102,7 +96,6 @@ fn process_ticks(text: &str) -> Option<u64> {
 }
 
 /// CPU seconds, user and system, of the calling thread.
-#[must_use]
 pub fn thread_seconds() -> f64 {
     let time =
         nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
@@ -110,7 +103,6 @@ pub fn thread_seconds() -> f64 {
 }
 
 /// CPU seconds, user and system, of this process with all its threads, and of its children that have ended and been waited for.
-#[must_use]
 pub fn own_seconds() -> f64 {
     use nix::sys::resource::{UsageWho, getrusage};
     let of = |who| {

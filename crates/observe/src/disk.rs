@@ -46,7 +46,6 @@ pub struct Counters {
 
 impl Counters {
     /// Reads a text in the form of `/sys/block/X/stat`; `None` when it is none.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Counters> {
         let fields: Vec<u64> = text.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
         let at = |index: usize| fields.get(index).copied();
@@ -69,7 +68,6 @@ impl Counters {
     }
 
     /// A device's counters now, by its name in `/sys/class/block`.
-    #[must_use]
     pub fn read(device: &str) -> Option<Counters> {
         Counters::read_in(Path::new(CLASS), device)
     }
@@ -137,7 +135,6 @@ fn counts_flushes(folder: &Path) -> bool {
 }
 
 /// The name that a device has in `/sys/class/block`, from `loop3` or `/dev/loop3` or a link to it.
-#[must_use]
 pub fn device_name(device: &str) -> Option<String> {
     let name = match device.strip_prefix("/dev/") {
         None => device.to_string(),
@@ -147,7 +144,6 @@ pub fn device_name(device: &str) -> Option<String> {
 }
 
 /// The whole disk that holds a file or folder; `None` where there is none (tmpfs, network).
-#[must_use]
 pub fn disk_under(path: &Path) -> Option<String> {
     let number = path.metadata().ok()?.dev();
     let folder = match (libc::major(number), libc::minor(number)) {
@@ -161,21 +157,18 @@ pub fn disk_under(path: &Path) -> Option<String> {
 }
 
 /// The disk below the file that a loop device is made of.
-#[must_use]
 pub fn disk_below_loop(device: &str) -> Option<String> {
     let file = std::fs::read_to_string(class(device).join("loop/backing_file")).ok()?;
     disk_under(Path::new(file.trim_end_matches('\n')))
 }
 
 /// One of a device's settings: `queue/scheduler`, `device/model`, `size`.
-#[must_use]
 pub fn attribute(device: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(class(device).join(name)).ok()?;
     Some(text.trim().to_string()).filter(|text| !text.is_empty())
 }
 
 /// Bytes used and bytes free for unprivileged users on the filesystem at a path.
-#[must_use]
 pub fn space(path: &Path) -> Option<(u64, u64)> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
     let used = facts.blocks().saturating_sub(facts.blocks_free());
@@ -184,7 +177,6 @@ pub fn space(path: &Path) -> Option<(u64, u64)> {
 
 /// Bytes that a folder's files take on their disk: blocks that are allocated, a file with several names once, and nothing that is
 /// mounted below it. None where the folder can't be read; files that vanish meanwhile don't count.
-#[must_use]
 pub fn space_of_folder(folder: &Path) -> Option<u64> {
     /// `st_blocks` counts these, whatever the filesystem's own blocks are: stat(2).
     const BLOCK_BYTES: u64 = 512;
@@ -225,14 +217,12 @@ impl Mount {
 }
 
 /// The mount that a path lies on.
-#[must_use]
 pub fn mount_of(path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     mount_in(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, &path)
 }
 
 /// The mount that an absolute path lies on, in a text in the form of `/proc/self/mountinfo`.
-#[must_use]
 pub fn mount_in(text: &str, path: &Path) -> Option<Mount> {
     let mounts = text.lines().filter_map(|line| {
         let (left, right) = line.split_once(" - ")?;

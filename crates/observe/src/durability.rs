@@ -18,7 +18,6 @@ pub enum Class {
 
 impl Class {
     /// The class in words, as reports show it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Class::KeepsAcknowledged => "keeps every acknowledged commit",
@@ -40,19 +39,16 @@ pub struct Durability {
 
 impl Durability {
     /// Nothing here weakens it.
-    #[must_use]
     pub fn full() -> Durability {
         Durability { class: Class::KeepsAcknowledged, reasons: Vec::new() }
     }
 
     /// A class for one reason.
-    #[must_use]
     pub fn because(class: Class, reason: impl Into<String>) -> Durability {
         Durability { class, reasons: vec![reason.into()] }
     }
 
     /// The worse of two layers (filesystem, engine), with the reasons of the layers that decided.
-    #[must_use]
     pub fn and(mut self, other: Durability) -> Durability {
         match self.class.cmp(&other.class) {
             std::cmp::Ordering::Less => other,

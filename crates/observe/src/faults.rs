@@ -40,7 +40,6 @@ impl Consequence {
     ];
 
     /// In words, as reports show it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Consequence::Nothing => "nothing",
@@ -55,7 +54,6 @@ impl Consequence {
     }
 
     /// What that means, in a sentence.
-    #[must_use]
     pub fn help(self) -> &'static str {
         match self {
             Consequence::Nothing => "nobody noticed, and nothing was wrong",
@@ -70,7 +68,6 @@ impl Consequence {
     }
 
     /// Whether data are gone or wrong without a word.
-    #[must_use]
     pub fn is_silent(self) -> bool {
         matches!(self, Consequence::Lost | Consequence::Wrong)
     }
@@ -93,7 +90,6 @@ pub struct Example {
 
 impl Example {
     /// Whether an administrator could have known: a log has a line of it.
-    #[must_use]
     pub fn is_in_a_log(&self) -> bool {
         !self.server.is_empty() || !self.kernel.is_empty()
     }
@@ -127,13 +123,11 @@ pub struct Row {
 
 impl Row {
     /// Cases.
-    #[must_use]
     pub fn cases(&self) -> u64 {
         self.counts.values().sum()
     }
 
     /// The worst of them.
-    #[must_use]
     pub fn worst(&self) -> Option<Consequence> {
         self.counts.keys().next_back().copied()
     }
@@ -175,13 +169,11 @@ pub struct FaultsFound {
 
 impl FaultsFound {
     /// The worst of all.
-    #[must_use]
     pub fn worst(&self) -> Option<Consequence> {
         self.rows.iter().filter_map(Row::worst).max()
     }
 
     /// How many cases ended so.
-    #[must_use]
     pub fn count(&self, consequence: Consequence) -> u64 {
         self.rows.iter().filter_map(|row| row.counts.get(&consequence)).sum()
     }
@@ -205,7 +197,6 @@ impl FaultsFound {
     /// Upper end of a 95 % interval for the share of the requests and faults not tried of which a way on loses or corrupts silently: by the
     /// rule of three (1 − 0.05^(1/n)) over those that were drawn at random, as the ways on of one are not independent. None where all were
     /// run, none was drawn, or some did.
-    #[must_use]
     pub fn silent_share_at_most(&self) -> Option<f64> {
         let silent = self.count(Consequence::Lost) + self.count(Consequence::Wrong);
         let is_sample = !self.is_complete && self.drawn > 0 && silent == 0;

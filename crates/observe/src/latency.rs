@@ -29,31 +29,26 @@ impl Latency {
     }
 
     /// The histogram itself, for quantiles.
-    #[must_use]
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.0
     }
 
     /// How many operations were counted.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
     /// Microseconds at quantile `q` (0.99 for p99).
-    #[must_use]
     pub fn microseconds_at(&self, q: f64) -> f64 {
         self.0.value_at_quantile(q) as f64 / 1000.0
     }
 
     /// Mean, in microseconds.
-    #[must_use]
     pub fn microseconds_mean(&self) -> f64 {
         self.0.mean() / 1000.0
     }
 
     /// The form that travels in records and lies in the ledger: HdrHistogram V2 bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&self.0, &mut bytes).expect("writing to memory cannot fail");
@@ -61,7 +56,6 @@ impl Latency {
     }
 
     /// Back from [`Latency::to_bytes`]; `None` when the bytes are no histogram.
-    #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Latency> {
         Deserializer::new().deserialize(&mut &bytes[..]).ok().map(Latency)
     }

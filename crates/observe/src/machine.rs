@@ -67,7 +67,6 @@ const KIND: &[&str] = &[
 ];
 
 /// The fact that a file of the user's is, by its name.
-#[must_use]
 pub fn input(file: &Path) -> String {
     format!("{INPUT}{}", file.display())
 }
@@ -75,7 +74,6 @@ pub fn input(file: &Path) -> String {
 const INPUT: &str = "input ";
 
 /// What is true of the machine as a whole.
-#[must_use]
 pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -112,7 +110,6 @@ pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
 }
 
 /// What is true of the disk and the filesystem under a path.
-#[must_use]
 pub fn facts_for(path: &Path) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -134,13 +131,11 @@ pub fn facts_for(path: &Path) -> BTreeMap<String, String> {
 }
 
 /// Bytes of memory that surefoot may use, which its control group may limit; 0 where the kernel does not say.
-#[must_use]
 pub fn memory_bytes() -> u64 {
     Memory::read().map_or(0, |memory| limited(memory.total))
 }
 
 /// Bytes that programs could still be given without swapping, and no more than the control group may have; 0 where the kernel does not say.
-#[must_use]
 pub fn available_bytes() -> u64 {
     Memory::read().map_or(0, |memory| limited(memory.available))
 }
@@ -150,20 +145,17 @@ fn limited(bytes: u64) -> u64 {
 }
 
 /// Bytes of memory that surefoot could use on the machine that these are the facts of.
-#[must_use]
 pub fn memory_bytes_of(facts: &BTreeMap<String, String>) -> Option<u64> {
     ["memory_bytes", "memory_limit_bytes"].iter().filter_map(|name| facts.get(*name)?.parse().ok()).min()
 }
 
 /// The facts that must be the same when a study goes on.
-#[must_use]
 pub fn identity(facts: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
     facts.iter().map(|(name, value)| (&**name, &**value)).filter(|(name, _)| !FREE_TO_CHANGE.contains(name)).collect()
 }
 
 /// Whether two records are of one machine, whatever was installed on it between them: what can't be updated is the same, as
 /// far as both know it.
-#[must_use]
 pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bool {
     let agree = |name: &&str| match (a.get(*name), b.get(*name)) {
         (Some(a), Some(b)) => a == b,
@@ -177,7 +169,6 @@ pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bo
 }
 
 /// What kind of machine it is: two of a fleet are of one kind where all of it is the same.
-#[must_use]
 pub fn kind(facts: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
     let mut kind: BTreeMap<&str, String> =
         KIND.iter().filter_map(|name| Some((*name, facts.get(*name)?.clone()))).collect();
@@ -188,7 +179,6 @@ pub fn kind(facts: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> 
 }
 
 /// What has changed, a phrase each; empty when it is the same machine in the same state.
-#[must_use]
 pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>, programs: &[Program]) -> Vec<String> {
     let (before, now) = (identity(before), identity(now));
     let mut names: Vec<&str> = before.keys().chain(now.keys()).copied().collect();
@@ -207,7 +197,6 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
 }
 
 /// The first line with a digit that a program says when asked for its version; `None` when it is not there.
-#[must_use]
 pub fn program_version(program: &str, argument: &str) -> Option<String> {
     let mut command = Command::new(program);
     // mkfs programs lie where an unprivileged user's PATH does not lead.

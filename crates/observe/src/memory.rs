@@ -25,7 +25,6 @@ pub struct Memory {
 
 impl Memory {
     /// Reads a text in the form of `/proc/meminfo`; `None` without the total.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Memory> {
         let mut memory = Memory::default();
         for line in text.lines() {
@@ -47,13 +46,11 @@ impl Memory {
     }
 
     /// The kernel's figures now.
-    #[must_use]
     pub fn read() -> Option<Memory> {
         Memory::parse(&std::fs::read_to_string("/proc/meminfo").ok()?)
     }
 
     /// Swap space in use.
-    #[must_use]
     pub fn swap_used(&self) -> u64 {
         self.swap_total.saturating_sub(self.swap_free)
     }
@@ -61,7 +58,6 @@ impl Memory {
 
 /// Bytes that this process and its control group may have at most, as a container, a batch job or a unit of systemd sets them; none: no limit
 /// but the machine's.
-#[must_use]
 pub fn limit() -> Option<u64> {
     limit_in(Path::new(GROUPS), &std::fs::read_to_string("/proc/self/cgroup").ok()?)
 }

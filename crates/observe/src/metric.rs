@@ -27,7 +27,6 @@ pub struct Metric {
 }
 
 /// Whether a unit is of something done in a time.
-#[must_use]
 pub fn is_rate(unit: &str) -> bool {
     ["/s", "/min"].iter().any(|of_time| unit.ends_with(of_time))
 }
@@ -37,19 +36,16 @@ pub const PART_BEGIN: &str = "part_begin";
 
 impl Metric {
     /// A metric known at compile time.
-    #[must_use]
     pub const fn new(name: &'static str, unit: &'static str, direction: Direction) -> Metric {
         Metric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), direction }
     }
 
     /// A metric whose name is only known when the study is read (the `command` workload).
-    #[must_use]
     pub fn named(name: String, unit: String, direction: Direction) -> Metric {
         Metric { name: Cow::Owned(name), unit: Cow::Owned(unit), direction }
     }
 
     /// This metric with a value.
-    #[must_use]
     pub fn at(&self, value: f64) -> Measured {
         Measured { metric: self.clone(), value }
     }

@@ -14,7 +14,6 @@ pub struct Pressure {
 
 impl Pressure {
     /// Reads a text in the form of `/proc/pressure/io`; `None` when it is none.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Pressure> {
         let total = |kind: &str| {
             let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(kind))?;
@@ -24,7 +23,6 @@ impl Pressure {
     }
 
     /// The kernel's figure for a resource now; `None` where the kernel keeps none (`psi=0`, before 4.20).
-    #[must_use]
     pub fn read(resource: &str) -> Option<Pressure> {
         let pressure = Pressure::parse(&std::fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)?;
         Some(if resource == "cpu" { Pressure { full: None, ..pressure } } else { pressure })

@@ -8,7 +8,6 @@ pub struct Histogram {
 
 impl Histogram {
     /// The histogram of this name, without labels but its bounds. None: there is none, or it is not one.
-    #[must_use]
     pub fn read(text: &str, name: &str) -> Option<Histogram> {
         let bucket = |line: &str| -> Option<(f64, f64)> {
             let rest = line.strip_prefix(name)?.strip_prefix("_bucket{le=\"")?;
@@ -23,7 +22,6 @@ impl Histogram {
     }
 
     /// What was counted since `before`; none where that is another histogram, or of another server.
-    #[must_use]
     pub fn since(&self, before: &Histogram) -> Option<Histogram> {
         let pairs = || self.buckets.iter().zip(&before.buckets);
         let is_same = self.buckets.len() == before.buckets.len() && pairs().all(|(now, then)| now.0 == then.0);
@@ -32,14 +30,12 @@ impl Histogram {
     }
 
     /// How many values it has.
-    #[must_use]
     pub fn count(&self) -> f64 {
         self.buckets.last().map_or(0.0, |last| last.1)
     }
 
     /// The quantile as Prometheus' `histogram_quantile` has it: straight between a bucket's bounds, of which the first one's lower is 0, and the
     /// largest finite bound for all that is beyond. None without values.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let rank = share * self.count();
         if self.count() <= 0.0 {

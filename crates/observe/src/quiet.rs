@@ -52,7 +52,6 @@ const FAST_CLOCKS: &[&str] =
     &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "stp"];
 
 /// All that a bare machine can be asked; takes half a second, in which steal and neighbours are watched.
-#[must_use]
 pub fn checks(work_folder: &Path) -> Vec<Check> {
     let mut checks = vec![
         root(nix::unistd::geteuid().is_root()),
@@ -65,7 +64,6 @@ pub fn checks(work_folder: &Path) -> Vec<Check> {
 }
 
 /// What would disturb a measurement now.
-#[must_use]
 pub fn disturbances() -> Vec<Check> {
     let (stat, times) = (Stat::read(), process_ticks());
     std::thread::sleep(WINDOW);

@@ -138,20 +138,17 @@ pub struct Failure {
 
 impl Failure {
     /// Of an error with all its causes.
-    #[must_use]
     pub fn of(step: &str, error: &(dyn std::error::Error + 'static), log: String) -> Failure {
         Failure { step: step.into(), causes: causes(error), log }
     }
 }
 
 /// What an error says and what its causes say, the outermost first.
-#[must_use]
 pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
 }
 
 /// The end of a program's log, no more than so many bytes: it may be as long as the program likes. Of one that can't be read nothing.
-#[must_use]
 pub fn log_end(path: &Path, bytes_max: u64) -> String {
     let read = || {
         let mut file = File::open(path)?;

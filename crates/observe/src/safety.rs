@@ -28,7 +28,6 @@ impl Grade {
     pub const ALL: [Grade; 6] = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::E, Grade::F];
 
     /// Its letter.
-    #[must_use]
     pub fn letter(self) -> &'static str {
         match self {
             Grade::A => "A",
@@ -41,13 +40,11 @@ impl Grade {
     }
 
     /// The class with this letter.
-    #[must_use]
     pub fn of(letter: &str) -> Option<Grade> {
         Grade::ALL.into_iter().find(|grade| grade.letter() == letter)
     }
 
     /// The class in words, as reports show it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Grade::A => "lost nothing",
@@ -148,14 +145,12 @@ fn all() -> Class {
 
 impl Safety {
     /// Images with any fault beyond a loss. They were searched for: their share says nothing of how likely one is.
-    #[must_use]
     pub fn bad(&self) -> u64 {
         self.unmountable + self.damaged + self.silent
     }
 
     /// Upper end of a 95 % interval for the share of cuts that leave a fault beyond a loss, from the random ones: exact for
     /// none seen (the "rule of three": 1 − 0.05^(1/n)), Wilson's otherwise. None where none was tried.
-    #[must_use]
     pub fn bad_share_at_most(&self) -> Option<f64> {
         let n = self.random_cuts as f64;
         if n == 0.0 {

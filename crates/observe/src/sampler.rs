@@ -61,7 +61,6 @@ impl Sampler {
     ///
     /// # Panics
     /// When the system has no thread left to give.
-    #[must_use]
     pub fn start(device: Option<&str>, log_device: Option<&str>, place: Option<Place>) -> Sampler {
         let targets = Targets::find(device, log_device, place);
         let (stop, stopped) = channel::<()>();
@@ -83,7 +82,6 @@ impl Sampler {
     ///
     /// # Panics
     /// When the sampling thread panicked.
-    #[must_use]
     pub fn stop(self) -> Telemetry {
         let after = Snapshot::take(&self.targets);
         drop(self.stop);
@@ -99,7 +97,6 @@ impl Sampler {
 }
 
 /// Figures that need both the machine's and the workload's count; each is left out where either is unknown.
-#[must_use]
 pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<Measured> {
     let value =
         |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);

@@ -40,7 +40,6 @@ impl Attempt {
 }
 
 /// When the last of them was acknowledged; 0: none was.
-#[must_use]
 pub fn last_acknowledged_nanoseconds(attempts: &[Attempt]) -> u64 {
     attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0)
 }

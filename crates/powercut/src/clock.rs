@@ -14,7 +14,6 @@ pub struct Ahead {
 
 impl Ahead {
     /// From one question: when it was asked and answered by our clock, and what the other said.
-    #[must_use]
     pub fn of(asked_nanoseconds: u64, said_nanoseconds: u64, answered_nanoseconds: u64) -> Ahead {
         let said = i128::from(said_nanoseconds);
         Ahead {
@@ -24,13 +23,11 @@ impl Ahead {
     }
 
     /// How much is not known.
-    #[must_use]
     pub fn width_nanoseconds(&self) -> u64 {
         u64::try_from(self.most_nanoseconds - self.least_nanoseconds).unwrap_or(u64::MAX)
     }
 
     /// What holds at both times and, where the clocks drift apart evenly, between them.
-    #[must_use]
     pub fn and_later(&self, later: &Ahead) -> Ahead {
         Ahead {
             least_nanoseconds: self.least_nanoseconds.min(later.least_nanoseconds),
@@ -40,7 +37,6 @@ impl Ahead {
 
     /// An attempt by the other clock: tried as early and acknowledged as late as can be. A loss in the time that is not known is
     /// missed so; the other way round, a commit would be called lost that nobody had been told of.
-    #[must_use]
     pub fn date(&self, attempt: &Attempt) -> Attempt {
         let shifted = |at: u64, by: i128| u64::try_from(i128::from(at) + by).unwrap_or_default();
         let tried_nanoseconds = shifted(attempt.tried_nanoseconds, self.least_nanoseconds);

@@ -253,7 +253,6 @@ impl Disk {
     ///
     /// # Panics
     /// When it was not.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         self.served.as_ref().expect("it was started here").file()
     }
@@ -262,7 +261,6 @@ impl Disk {
     ///
     /// # Panics
     /// When it was not.
-    #[must_use]
     pub fn process(&self) -> u32 {
         self.served.as_ref().expect("it was started here").process.id()
     }
@@ -291,13 +289,11 @@ impl Disk {
     }
 
     /// How far the disk's clock was ahead of ours between [`Disk::begin`] and [`Disk::stop`]; none: it is the same clock.
-    #[must_use]
     pub fn ahead(&self) -> Option<Ahead> {
         self.ahead
     }
 
     /// How far it kept to its profile between [`Disk::begin`] and [`Disk::stop`]; none when nothing was delayed.
-    #[must_use]
     pub fn timing_fidelity(&self) -> Option<TimingFidelity> {
         self.timing_fidelity
     }
@@ -418,7 +414,6 @@ impl Disk {
 
 impl Served {
     /// The file that a loop device with direct I/O is put on, or another kernel's disk.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         self.mount_point.join(fuse::FILE)
     }

@@ -153,7 +153,6 @@ impl Fault {
     ///
     /// # Panics
     /// Never: each has one, which a test holds.
-    #[must_use]
     pub fn kind(self) -> &'static FaultKind {
         FAULTS.iter().find(|row| row.fault == self).expect("each fault has a row")
     }
@@ -189,7 +188,6 @@ pub enum NameError {
 }
 
 /// Names of all faults.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     FAULTS.iter().map(|row| row.name).collect()
 }
@@ -258,7 +256,6 @@ impl Continuation {
         [Continuation::GoOn, Continuation::DropCaches, Continuation::Restart, Continuation::Remount];
 
     /// Its name in results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Continuation::GoOn => "go-on",

@@ -107,58 +107,49 @@ impl<B: AsRef<[u8]>> History<B> {
     }
 
     /// As given.
-    #[must_use]
     pub fn rules(&self) -> Rules {
         self.rules
     }
 
     /// Size of the disk.
-    #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.disk_bytes
     }
 
     /// Writes, zeros and discards that were submitted in the measured part.
-    #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes
     }
 
     /// Flushes that were submitted in the measured part.
-    #[must_use]
     pub fn flushes(&self) -> u64 {
         self.flushes
     }
 
     /// The moments at which power is cut, in order of time; never empty, the last is the log's end.
-    #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
     /// Points that count but were left out because there are too many: of a disk without a volatile cache each completed write
     /// is one. 0: the points have every image that is legal at any moment.
-    #[must_use]
     pub fn points_left_out(&self) -> u64 {
         self.points_left_out
     }
 
     /// The random cuts that were asked for, in the order in which they were drawn. Those before points that were left out are
     /// not among them, whatever they left.
-    #[must_use]
     pub fn random_cuts(&self) -> Vec<RandomCut> {
         crash_points::all(&self.points)
     }
 
     /// A unit's bytes.
-    #[must_use]
     pub fn content(&self, content: Content) -> &[u8] {
         self.contents.bytes(self.log.as_ref(), content)
     }
 
     /// By point, the undecided units whose newest content is mostly what is durable of them: pages of which a part was changed. Neither
     /// what is written for the first time, nor a log that overwrites what has nothing to do with it.
-    #[must_use]
     pub fn changed_in_place(&self) -> Vec<BTreeSet<Unit>> {
         let mut known = HashMap::new();
         let mut is_changed = |versions: &[Content]| {
@@ -181,7 +172,6 @@ impl<B: AsRef<[u8]>> History<B> {
     ///
     /// # Panics
     /// When there is no such point.
-    #[must_use]
     pub fn image_hash(&self, point: usize, choice: &Choice) -> u128 {
         let point = &self.points[point];
         let unnamed = Choice { rest: choice.rest, ..Choice::default() };
@@ -220,7 +210,6 @@ pub struct Point {
 
 impl Point {
     /// What the unit holds if nothing volatile of it is there.
-    #[must_use]
     pub fn durable(&self, unit: Unit) -> Content {
         self.durable.get(unit)
     }
@@ -231,13 +220,11 @@ impl Point {
     }
 
     /// The units that hold something else at another point if nothing volatile is there.
-    #[must_use]
     pub fn differing(&self, other: &Point) -> Vec<Unit> {
         self.durable.differing(&other.durable)
     }
 
     /// What the unit holds in an image.
-    #[must_use]
     pub fn held(&self, unit: Unit, choice: &Choice) -> Content {
         match self.undecided.get(&unit) {
             Some(versions) => versions[index(unit, versions, choice)],
@@ -246,7 +233,6 @@ impl Point {
     }
 
     /// The units that do not hold their newest content in an image, with the version that they hold instead.
-    #[must_use]
     pub fn missing(&self, choice: &Choice) -> BTreeMap<Unit, u32> {
         let missing = |unit: Unit| {
             let versions = self.undecided.get(&unit)?;
@@ -260,7 +246,6 @@ impl Point {
     }
 
     /// The same image without naming what needs no name.
-    #[must_use]
     pub fn shortened(&self, choice: &Choice) -> Choice {
         let rest = Choice { rest: choice.rest, ..Choice::default() };
         let says_something = |unit: Unit| self.held(unit, &rest) != self.held(unit, choice);

@@ -70,7 +70,6 @@ pub enum Work {
 
 impl Work {
     /// What a request for a write or a flush means to a drive. Zeros and discards are commands without data.
-    #[must_use]
     pub fn of(operation: &Operation) -> Work {
         match *operation {
             Operation::Write { offset, data } => Work::Write { offset, bytes: data.len() as u64 },
@@ -116,7 +115,6 @@ impl Done {
 
 impl Model {
     /// A drive of this profile, whose times are the same for the same seed; none where nothing is delayed. A cache that lies takes the time of one that does not.
-    #[must_use]
     pub fn new(profile: Profile, cache: Cache, seed: u64) -> Option<Model> {
         let is_volatile = cache != Cache::WriteThrough;
         let drive = match profile {

@@ -46,7 +46,6 @@ impl Tally {
     }
 
     /// What came of it; none without a request.
-    #[must_use]
     pub fn timing_fidelity(&self) -> Option<TimingFidelity> {
         let requests = self.late.count();
         (requests > 0).then(|| TimingFidelity {
@@ -59,13 +58,11 @@ impl Tally {
 
 impl TimingFidelity {
     /// What may be late, in nanoseconds.
-    #[must_use]
     pub fn late_nanoseconds_max(&self) -> f64 {
         LATE_SHARE_MAX * self.request_nanoseconds_mean
     }
 
     /// Whether a load on it has met the drive that is imitated.
-    #[must_use]
     pub fn is_kept(&self) -> bool {
         self.late_nanoseconds_p99 as f64 <= self.late_nanoseconds_max()
     }

@@ -47,7 +47,6 @@ pub struct Verdict {
 }
 
 /// Judges what was found after a cut at this moment.
-#[must_use]
 pub fn judge(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdict {
     let (what, why) = match &found.outcome {
         RecoveryOutcome::Unmountable(why) => ("the filesystem does not mount", why),

@@ -80,7 +80,6 @@ pub enum Event<'a> {
 
 impl Event<'_> {
     /// The flush, of [`Event::Only`].
-    #[must_use]
     pub fn only_of(&self) -> Option<Request> {
         if let Event::Only { flush, .. } = self { Some(*flush) } else { None }
     }
@@ -112,7 +111,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Goes on with a log, at whose end `out` is.
-    #[must_use]
     pub fn at_end(out: W) -> Writer<W> {
         Writer { out }
     }

@@ -9,7 +9,6 @@ pub struct SplitMix64(u64);
 
 impl SplitMix64 {
     /// By its seed.
-    #[must_use]
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
@@ -72,14 +71,12 @@ pub struct Random {
 
 impl Random {
     /// The stream of this seed. Neighbouring seeds give unrelated streams.
-    #[must_use]
     pub fn new(seed: u64) -> Random {
         let mut state = SplitMix64::new(seed);
         Random { state: std::array::from_fn(|_| state.next_u64()) }
     }
 
     /// The stream of one of several threads that share a seed.
-    #[must_use]
     pub fn of_stream(seed: u64, stream: u64) -> Random {
         Random::new(seed ^ SplitMix64::new(stream).next_u64())
     }

@@ -10,7 +10,6 @@ use observe::metric::Direction;
 use serde_json::{Value, json};
 
 /// Every scenario's means of the metrics of one direction.
-#[must_use]
 pub fn action_benchmark(input: &Input, better: Direction) -> String {
     let (view, mut figures) = (input.view(), Vec::new());
     for part in &view.parts {

@@ -34,7 +34,6 @@ fn name(names: &Names, row: &Row) -> String {
 }
 
 /// What to do, in one or two sentences.
-#[must_use]
 pub fn what_to_do(part: &Part, view: &View, names: &Names) -> String {
     let first = decision(part, view, names);
     let second = match part.advice() {
@@ -159,7 +158,6 @@ fn by_condition(choice: &Choice, part: &Part) -> String {
 }
 
 /// In a cell: "xfs", "xfs or ext4", "too early".
-#[must_use]
 pub fn in_a_cell(part: &Part, names: &Names) -> String {
     let Some(pick) = part.pick() else { return "nothing".into() };
     match (part.advice(), &part.choice) {
@@ -260,7 +258,6 @@ fn consequence(class: Class) -> &'static str {
 }
 
 /// How sure that is, in one sentence.
-#[must_use]
 pub fn how_sure(part: &Part, view: &View) -> Option<String> {
     let sure = percent(view.confidence);
     let rounds = part.rounds_of_choice();
@@ -300,7 +297,6 @@ fn found(part: &Part) -> String {
 }
 
 /// What would change it: more rounds by a command, or none. `command` makes one of a number of rounds and the seconds they take.
-#[must_use]
 pub fn what_would_change_it(
     parts: &[&Part],
     more: Option<MoreRounds>,

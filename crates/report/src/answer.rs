@@ -41,7 +41,6 @@ const WITHOUT_CHECKSUMS: &str = "The results file was written by a surefoot that
     would be read as it is.";
 
 /// The whole answer, a sentence or two a line, the most important first.
-#[must_use]
 pub fn answer(input: &Input) -> Vec<String> {
     let view = input.view();
     let mut lines: Vec<String> = limits::lead(view).into_iter().collect();
@@ -67,20 +66,17 @@ pub fn answer(input: &Input) -> Vec<String> {
 }
 
 /// "oltp, transactions per second (more is better)".
-#[must_use]
 pub fn heading(part: &Part) -> String {
     metric_heading(&part.workload, &part.metric, part.more_is_better)
 }
 
 /// As [`heading`], of any metric.
-#[must_use]
 pub fn metric_heading(workload: &str, metric: &Metric, more_is_better: bool) -> String {
     let better = if more_is_better { "more is better" } else { "less is better" };
     format!("{workload}, {} ({better})", words(&metric.name))
 }
 
 /// One part's sentences: the pick, what it gains, what could be as good, what mattered, the noise floor.
-#[must_use]
 pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     let mut lines = vec![pick(part, view)];
     lines.extend(regret(part, view));
@@ -114,7 +110,6 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
 }
 
 /// The first sentence.
-#[must_use]
 pub fn pick(part: &Part, view: &View) -> String {
     let Some(best) = part.pick() else {
         return match part.measured().next() {
@@ -384,7 +379,6 @@ fn runners_up(part: &Part) -> Option<String> {
 }
 
 /// What the A/A control saw.
-#[must_use]
 pub fn noise_floor(part: &Part, view: &View) -> Option<String> {
     let control = part.judgement.control.as_ref()?;
     let size = percent((control.ratio - 1.0).abs());
@@ -417,7 +411,6 @@ pub fn nothing(view: &View) -> String {
 }
 
 /// What is missing, scenario by scenario.
-#[must_use]
 pub fn holes(view: &View) -> Vec<String> {
     let holed = |row: &&Row| row.failed > 0;
     let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.rows.iter().filter(holed)).collect();
@@ -442,7 +435,6 @@ pub fn holes(view: &View) -> Vec<String> {
 }
 
 /// Marks scenarios whose speed is bought with safety.
-#[must_use]
 pub fn durability(view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     for part in view.parts.iter().filter(|part| part.durability_differs) {
@@ -471,7 +463,6 @@ pub fn durability(view: &View) -> Vec<String> {
 }
 
 /// What a power cut takes by the settings.
-#[must_use]
 pub fn consequence(class: Class) -> &'static str {
     match class {
         Class::KeepsAcknowledged => "every acknowledged commit is kept",

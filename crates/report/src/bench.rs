@@ -15,7 +15,6 @@ const GUEST_LIMITS: &str = "Figures from a guest hold its dearer system calls an
     with the host's.";
 
 /// For machines.
-#[must_use]
 pub fn json(bench: &Bench) -> Value {
     match bench {
         Bench::Host => json!({ "bench": "host" }),
@@ -57,7 +56,6 @@ fn size(bytes: u64) -> String {
 }
 
 /// Where it ran and what that does to the figures; nothing to say of the host alone.
-#[must_use]
 pub fn note(input: &Input) -> Option<String> {
     let benches = benches(&input.contents);
     let limits = if benches.iter().any(Bench::is_guest) {
@@ -71,7 +69,6 @@ pub fn note(input: &Input) -> Option<String> {
 }
 
 /// Where the load came from, in the short answer; nothing where it was beside the server.
-#[must_use]
 pub fn load(input: &Input) -> Option<String> {
     let client = |bench| if let Bench::Loaded(client) = bench { Some(client) } else { None };
     let clients: Vec<String> = benches(&input.contents).into_iter().filter_map(client).collect();
@@ -98,7 +95,6 @@ fn round_trip(input: &Input) -> Option<[String; 2]> {
 }
 
 /// All in a row.
-#[must_use]
 pub fn list(benches: &[Bench]) -> String {
     let named: Vec<String> = benches.iter().take(BENCHES_MAX).map(Words::words).collect();
     let more = benches.len().saturating_sub(BENCHES_MAX);

@@ -8,7 +8,6 @@ use analysis::exported::means;
 use serde_json::{Map, Value, json};
 
 /// Every scenario's means.
-#[must_use]
 pub fn bencher(input: &Input) -> String {
     let mut scenarios = Map::new();
     for part in &input.view().parts {

@@ -23,13 +23,11 @@ const HASH_LETTERS: usize = 12;
 const AGAINST_MIN: usize = "vs baseline".len();
 
 /// For a terminal, at most `width` columns where words can be broken.
-#[must_use]
 pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
     document::terminal(&blocks(input), width, colour)
 }
 
 /// For a wiki or a pull request.
-#[must_use]
 pub fn markdown(input: &Input) -> String {
     document::markdown(&blocks(input))
 }

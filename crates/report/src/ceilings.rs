@@ -60,14 +60,12 @@ fn shares(by: By) -> &'static [(Of, &'static str)] {
 }
 
 /// "flushes, 61 %", "CPU, 96 %", "locks or other waiting", "not clear".
-#[must_use]
 pub fn cell(ceiling: &Ceiling) -> String {
     let Some(by) = ceiling.by else { return "not clear".into() };
     largest(ceiling).map_or_else(|| by.words(), |(share, _)| format!("{}, {}", by.words(), share.words()))
 }
 
 /// "xfs was bound by flushes: 61 % of the device's flushes (3,100 of 5,080 a second)."
-#[must_use]
 pub fn sentence(ceiling: &Ceiling, label: &str) -> Option<String> {
     let by = ceiling.by?;
     let reason = largest(ceiling).map_or_else(String::new, |(share, noun)| match share.of {

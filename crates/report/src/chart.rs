@@ -31,19 +31,16 @@ pub const TEXT: f64 = 13.0;
 const COLOURS: [&str; 7] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "currentColor"];
 
 /// The colour of the `index`th scenario.
-#[must_use]
 pub fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
 /// Text that may stand between tags and inside quoted attributes. A number stays on one line with its per cent sign.
-#[must_use]
 pub fn escape(text: &str) -> String {
     verbatim(&text.replace(" %", "\u{a0}%"))
 }
 
 /// The same of what is typed again: files and commands, whose spaces stay what they are.
-#[must_use]
 pub fn verbatim(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -96,14 +93,12 @@ pub struct Svg {
 
 impl Svg {
     /// An empty drawing; `id` is unique on the page and made of letters, digits and dashes.
-    #[must_use]
     pub fn new(id: &str) -> Svg {
         let id = id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         Svg { id, body: String::new(), cuts: Vec::new() }
     }
 
     /// The whole element, with what a screen reader says. Where there is no system's font, as on paper, all text is in DejaVu Sans.
-    #[must_use]
     pub fn finish(self, width: f64, height: f64, title: &str, description: &str) -> Picture {
         let Svg { id, body, cuts } = self;
         let svg = format!(
@@ -330,20 +325,17 @@ pub struct Axis {
 
 impl Axis {
     /// A straight axis that holds `low..high` between the coordinates `from` and `to`, with a little air.
-    #[must_use]
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Axis {
         let air = if high > low { (high - low) * 0.04 } else { low.abs().max(1.0) * 0.04 };
         Axis { low: low - air, high: high + air, from, to, logarithmic: false }
     }
 
     /// A straight axis from exactly `low` to exactly `high`.
-    #[must_use]
     pub fn exact(low: f64, high: f64, from: f64, to: f64) -> Axis {
         Axis { low, high: if high > low { high } else { low + 1.0 }, from, to, logarithmic: false }
     }
 
     /// A logarithmic axis; both ends are above 0.
-    #[must_use]
     pub fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Axis {
         let air = (high / low).powf(0.04).max(1.01);
         // A damaged file may have any number: air beyond the largest or smallest has infinitely many decades.
@@ -352,7 +344,6 @@ impl Axis {
     }
 
     /// Logarithmic where the values span more than a factor of four, as a straight one would press most dots together.
-    #[must_use]
     pub fn fitting(low: f64, high: f64, from: f64, to: f64) -> Axis {
         if low > 0.0 && high / low > 4.0 {
             Axis::logarithmic(low, high, from, to)
@@ -362,13 +353,11 @@ impl Axis {
     }
 
     /// Whether equal distances are equal ratios.
-    #[must_use]
     pub fn is_logarithmic(&self) -> bool {
         self.logarithmic
     }
 
     /// The coordinate of a value, kept on the axis.
-    #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.logarithmic {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -379,7 +368,6 @@ impl Axis {
     }
 
     /// About `count` round values on the axis.
-    #[must_use]
     pub fn ticks(&self, count: usize) -> Vec<f64> {
         if self.logarithmic && self.high / self.low > 4.0 {
             return self.logarithmic_ticks(count);
@@ -414,7 +402,6 @@ fn round_step(rough: f64) -> f64 {
 }
 
 /// A label for a tick: no more decimals than the step between ticks needs.
-#[must_use]
 pub fn tick_label(value: f64, ticks: &[f64]) -> String {
     let step = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
     let decimals =
@@ -427,13 +414,11 @@ pub fn tick_label(value: f64, ticks: &[f64]) -> String {
 }
 
 /// Text cut so that it fits: about `room` units at the chart's text size.
-#[must_use]
 pub fn fitted(text: &str, room: f64) -> String {
     labels::cut(text, letters(room))
 }
 
 /// Names that fit, of all that a chart tells apart by them: those that differ still do. The mark after a name may become a dagger.
-#[must_use]
 pub fn fitted_names(names: impl IntoIterator<Item = impl Into<String>>, room: f64) -> Vec<String> {
     let names: Vec<String> = names.into_iter().map(Into::into).collect();
     labels::shortened_with_marks(&names, letters(room))
@@ -445,7 +430,6 @@ fn letters(room: f64) -> usize {
 }
 
 /// Room that text takes.
-#[must_use]
 pub fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * TEXT * 0.6
 }

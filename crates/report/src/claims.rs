@@ -15,7 +15,6 @@ use stats::slow::SlowMode;
 const RATIO_FROM: f64 = 1.25;
 
 /// What is lost by staying with the baseline, where the pick is shown to be better: the baseline against the pick.
-#[must_use]
 pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<String> {
     let Subject::Scenario { label, against } = &claim.subject else { return None };
     let (pick, baseline) = (part.row(label)?, part.row(against)?);
@@ -41,7 +40,6 @@ pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<St
 }
 
 /// A claim as a sentence: who, how much, how sure, and the verdict.
-#[must_use]
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
     let ((a, b), marks) = (claim.names(), flushing::marks(part, claim));
     let first = match &claim.subject {
@@ -166,7 +164,6 @@ fn size_words(claim: &Claim, part: &Part) -> String {
 }
 
 /// "95 % interval 1.35–1.49" or "95 % interval +1.8 to +4.6 %".
-#[must_use]
 pub fn interval_words(claim: &Claim, confidence: f64) -> String {
     let large = claim.ratio >= RATIO_FROM || claim.ratio <= 1.0 / RATIO_FROM;
     let sure = percent(confidence);
@@ -178,7 +175,6 @@ pub fn interval_words(claim: &Claim, confidence: f64) -> String {
 }
 
 /// The verdict in a table's cell.
-#[must_use]
 pub fn verdict_words(claim: &Claim, part: &Part) -> String {
     let is_speed = is_speed(&part.metric);
     match claim.verdict {
@@ -193,7 +189,6 @@ pub fn verdict_words(claim: &Claim, part: &Part) -> String {
 
 /// One of a scenario's centres: "3,886 transactions per second (95 % interval 3,790–3,984, 6 trials)". Of figures by which it was picked, the
 /// interval is one of so many that hold together, and says so: tables have the scenario's own beside it.
-#[must_use]
 pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, (confidence, picked_from): (f64, usize)) -> String {
     let scale = &Scale::of_part(part);
     // A number that is shown in thousands of millions says so behind it.

@@ -125,7 +125,6 @@ impl Comparison {
 
     /// What is shown to be worse, and was measured so by at least this fraction, or does not work any more: none where no primary figure has
     /// a verdict.
-    #[must_use]
     pub fn worse_by(&self, fraction: f64) -> Option<Vec<String>> {
         let broken: Vec<String> = self.workloads.iter().flat_map(|workload| workload.broken(self.sessions)).collect();
         let lines = self.workloads.iter().flat_map(|workload| workload.lines.iter().map(move |line| (workload, line)));

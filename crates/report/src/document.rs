@@ -123,7 +123,6 @@ impl Block {
 
 impl Chart {
     /// A drawing with its caption.
-    #[must_use]
     pub fn new(picture: Picture, caption: impl Into<String>) -> Chart {
         Chart { picture, caption: caption.into() }
     }

@@ -11,13 +11,11 @@ use analysis::view::Part;
 pub const HEAD: &str = "errors";
 
 /// In a table's cell: "3.1 %: 120 wrong status, 66 read timed out"; nothing where nothing went wrong.
-#[must_use]
 pub fn cell(row: &Row) -> String {
     met(row).map_or_else(String::new, |errors| format!("{}: {}", percent(errors.share()), kinds(errors)))
 }
 
 /// As [`cell`], with the most frequent kind only: "3.1 % wrong status".
-#[must_use]
 pub fn short_cell(row: &Row) -> String {
     let Some(errors) = met(row) else { return String::new() };
     let most = errors.kinds.first().map_or("", |(kind, _)| kind);
@@ -25,7 +23,6 @@ pub fn short_cell(row: &Row) -> String {
 }
 
 /// Beside a speed in a sentence: "; 3.1 % of what was asked for went wrong (120 wrong status)".
-#[must_use]
 pub fn beside_speed(row: &Row) -> String {
     met(row).map_or_else(String::new, |errors| {
         format!("; {} of what was asked for went wrong ({})", percent(errors.share()), kinds(errors))
@@ -33,13 +30,11 @@ pub fn beside_speed(row: &Row) -> String {
 }
 
 /// Beside a name in a chart.
-#[must_use]
 pub fn tag(row: &Row) -> String {
     met(row).map_or_else(String::new, |errors| format!(" · {} errors", percent(errors.share())))
 }
 
 /// Why a scenario is no choice beside one with fewer.
-#[must_use]
 pub fn risk(row: &Row, part: &Part) -> Option<String> {
     let fewer = part.row(row.has_more_errors_than.as_ref()?)?;
     let other = match met(fewer) {
@@ -51,7 +46,6 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
 }
 
 /// Who else had errors, so that it is not picked, however fast.
-#[must_use]
 pub fn others(part: &Part) -> Option<String> {
     let all = not_picked(part, |row| row.has_more_errors_than.is_some(), cell)?;
     Some(format!("Not picked, as others had fewer errors: {all}."))
@@ -67,7 +61,6 @@ pub fn not_picked(part: &Part, is_out: fn(&Row) -> bool, word: fn(&Row) -> Strin
 }
 
 /// Plain values for machines.
-#[must_use]
 pub fn as_json(errors: &Errors) -> serde_json::Value {
     let kinds: serde_json::Map<String, serde_json::Value> =
         errors.kinds.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();

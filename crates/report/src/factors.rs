@@ -14,7 +14,6 @@ const FOLD_FROM: f64 = 2.0;
 const SWINGS: &str = "swings ";
 
 /// A sentence a factor, the weightiest first; none where there is one factor only, whose claims say all.
-#[must_use]
 pub fn what_mattered(part: &Part, view: &View) -> Option<String> {
     let judgement = &part.judgement;
     if judgement.factor_paths.len() < 2 {
@@ -48,7 +47,6 @@ pub fn what_mattered(part: &Part, view: &View) -> Option<String> {
 }
 
 /// Why rounds differ: where each does another part of the work, that is not the machine's drift.
-#[must_use]
 pub fn between_rounds(part: &Part) -> &'static str {
     if part.goes_in_parts() { "the rounds' different parts of the work" } else { "drift between rounds" }
 }
@@ -69,7 +67,6 @@ fn ranges(factors: &[Factor]) -> Option<String> {
 pub const APPROXIMATE: &str = "Shares are approximate: not every combination was measured in every round.";
 
 /// Why there are no shares; none where nobody expects any.
-#[must_use]
 pub fn no_shares(why: &NoShares) -> Option<String> {
     let why = match why {
         NoShares::OneFactor => return None,
@@ -193,7 +190,6 @@ fn capital(name: &str) -> String {
 }
 
 /// Pairs of factors of which one changes what the other does, by more than noise.
-#[must_use]
 pub fn interplay(part: &Part, view: &View) -> Vec<String> {
     part.judgement.interactions.iter().map(|found| interplay_sentence(found, part, view)).collect()
 }

@@ -6,13 +6,11 @@ use analysis::row::Row;
 use analysis::view::Part;
 
 /// "4 of 10 rounds".
-#[must_use]
 pub fn rounds(row: &Row) -> String {
     format!("{} of {} rounds", row.failed_rounds, row.failed_rounds + row.values.iter().flatten().count())
 }
 
 /// Why a scenario is no choice beside one that failed less often.
-#[must_use]
 pub fn risk(row: &Row, part: &Part) -> Option<String> {
     let other = part.row(row.fails_more_than.as_ref()?)?;
     let fewer = if other.failed_rounds == 0 { "none".into() } else { other.failed_rounds.to_string() };
@@ -20,14 +18,12 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
 }
 
 /// Who else failed more often, so that it is not picked, however fast.
-#[must_use]
 pub fn others(part: &Part) -> Option<String> {
     let all = errors::not_picked(part, |row| row.fails_more_than.is_some(), rounds)?;
     Some(format!("Not picked, as others failed in fewer rounds: {all}."))
 }
 
 /// That what is picked failed, too. `name` is what a scenario is called.
-#[must_use]
 pub fn of_picks(part: &Part, name: impl Fn(&Row) -> String) -> Option<String> {
     let picks = part.picks();
     let failed: Vec<&&Row> = picks.iter().filter(|row| row.failed_rounds > 0).collect();
@@ -44,7 +40,6 @@ pub fn of_picks(part: &Part, name: impl Fn(&Row) -> String) -> Option<String> {
 }
 
 /// Behind "the scenarios measured", where some are left out for their failures.
-#[must_use]
 pub fn seldom(part: &Part) -> &'static str {
     if part.measured().any(|row| row.fails_more_than.is_some()) { " that failed no more often" } else { "" }
 }

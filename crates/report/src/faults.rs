@@ -9,7 +9,6 @@ use observe::faults::{Consequence, FaultsFound};
 use serde_json::{Value, json};
 
 /// The worst and how often it came: "lost in 3 of 120 cases", "told, or nothing, in 120 cases".
-#[must_use]
 pub fn cell(found: &FaultsFound) -> String {
     let cases = |number: u64| if number == 1 { "1 case".into() } else { format!("{} cases", count(number)) };
     match found.worst() {
@@ -43,7 +42,6 @@ fn silent(found: &FaultsFound) -> Option<String> {
 }
 
 /// Which scenarios lose or corrupt silently, in a sentence; none where no failing disk was measured.
-#[must_use]
 pub fn silent_of_all<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let rows = rows.filter(|row| !row.control);
     let measured: Vec<(&Row, &FaultsFound)> = rows.filter_map(|row| Some((row, row.faults.as_ref()?))).collect();
@@ -59,7 +57,6 @@ pub fn silent_of_all<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> 
 }
 
 /// How much of what can fail was tried.
-#[must_use]
 pub fn explored(found: &FaultsFound) -> String {
     let of_blocks = match &*found.blocks {
         [] => String::new(),
@@ -76,7 +73,6 @@ pub fn explored(found: &FaultsFound) -> String {
 }
 
 /// What speaks against the pick on a disk that fails; none where that was not measured, or nothing does.
-#[must_use]
 pub fn against_the_pick(part: &Part) -> Option<String> {
     let pick = part.pick()?;
     let silent = silent(pick.faults.as_ref()?)?;
@@ -84,7 +80,6 @@ pub fn against_the_pick(part: &Part) -> Option<String> {
 }
 
 /// A sentence a scenario.
-#[must_use]
 pub fn sentences(part: &Part) -> Vec<String> {
     let of_row = |row: &Row| {
         let found = row.faults.as_ref()?;
@@ -96,7 +91,6 @@ pub fn sentences(part: &Part) -> Vec<String> {
 }
 
 /// For machines: all that was measured, with the bound.
-#[must_use]
 pub fn of_row(row: &Row) -> Option<Value> {
     let found = row.faults.as_ref()?;
     let mut value = json!(found);

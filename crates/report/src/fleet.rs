@@ -31,7 +31,6 @@ pub struct FleetReport {
 impl FleetReport {
     /// Of a results file that holds more than one member; none of a study of one machine. `is_choice`: whether a workload's setting is a
     /// choice, or a condition of the load.
-    #[must_use]
     pub fn of(contents: &Contents, is_choice: IsChoice) -> Option<FleetReport> {
         let again = contents.members.iter().filter(|member| !member.others.is_empty());
         let restarted =
@@ -67,13 +66,11 @@ impl FleetReport {
     }
 
     /// Whether a member is missing, did not come to its end, or has trials that failed.
-    #[must_use]
     pub fn has_holes(&self) -> bool {
         !self.fleet.holes.is_empty()
     }
 
     /// For a terminal of `width` columns.
-    #[must_use]
     pub fn terminal(&self, width: usize, colour: bool) -> String {
         let parts = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
         let blocks: Vec<Block> = parts.chain(self.lists()).collect();

@@ -54,7 +54,6 @@ impl Marked for Row {
 }
 
 /// What is said after the names of a claim's two sides: that it does not flush, or some of its scenarios do not.
-#[must_use]
 pub fn marks(part: &Part, claim: &Claim) -> [String; 2] {
     let shares = part.without_flushes(claim);
     let differ = shares[0].0 * shares[1].1 != shares[1].0 * shares[0].1;

@@ -24,13 +24,11 @@ use crate::{answer, apply};
 use analysis::view::{Part, View};
 
 /// The page.
-#[must_use]
 pub fn html(input: &Input) -> String {
     page(&document(input, String::new()))
 }
 
 /// The report on paper, as `surefoot-pdf` reads it; `runs` is every figure of every run as CSV, which is attached.
-#[must_use]
 pub fn print(input: &Input, runs: String) -> String {
     paper(&document(input, runs))
 }

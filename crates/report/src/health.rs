@@ -43,7 +43,6 @@ impl Words for Cause {
 }
 
 /// "; 3 of the 12 runs of both were not steady" for a claim's sentence, or nothing.
-#[must_use]
 pub fn claim_words(claim: &Claim, part: &Part) -> String {
     match mark(claim, part) {
         words if words.is_empty() => words,
@@ -52,7 +51,6 @@ pub fn claim_words(claim: &Claim, part: &Part) -> String {
 }
 
 /// What speaks against the runs of a claim's two sides, in a few words; empty when nothing does.
-#[must_use]
 pub fn mark(claim: &Claim, part: &Part) -> String {
     let is_of = |row: &Row| match &claim.subject {
         Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| claim.names_one(level)),
@@ -75,7 +73,6 @@ pub fn mark(claim: &Claim, part: &Part) -> String {
 
 /// What would be said without the disturbed trials where it is something else, in words: "xfs against ext4 would be “can't tell”
 /// and not “faster”".
-#[must_use]
 pub fn without_disturbed(part: &Part) -> Vec<String> {
     let others = match &part.without_disturbed {
         None => return Vec::new(),
@@ -105,7 +102,6 @@ fn is_worth_a_word(unsteady: usize, runs: usize) -> bool {
 }
 
 /// Warnings about the runs of one workload.
-#[must_use]
 pub fn of_part(part: &Part, warm_up_runs: usize) -> Vec<OfRuns> {
     let rows: Vec<&Row> = part.measured().collect();
     let workload = || part.workload.clone();
@@ -223,7 +219,6 @@ fn too_short(part: &Part, rows: &[&Row]) -> Option<OfRuns> {
 }
 
 /// Warnings about what the machine did beside the study.
-#[must_use]
 pub fn of_study(view: &View) -> Vec<OfRuns> {
     let rows: Vec<&Row> = view.parts.iter().flat_map(Part::measured).collect();
     let loads: Vec<(&Row, u32, &Load)> =

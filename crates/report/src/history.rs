@@ -50,7 +50,6 @@ type Changes = BTreeMap<(String, String), Change>;
 
 impl History {
     /// Of results with their names, in any order.
-    #[must_use]
     pub fn of(mut results: Vec<(String, Input)>) -> History {
         results.sort_by(|a, b| a.1.contents.study.created.total_cmp(&b.1.contents.study.created));
         let mut series: Vec<Series> = Vec::new();
@@ -70,7 +69,6 @@ impl History {
     }
 
     /// Whether there is anything to hold against anything.
-    #[must_use]
     pub fn has_two(&self) -> bool {
         self.series.iter().any(|series| series.results.len() > 1)
     }

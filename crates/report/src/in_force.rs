@@ -24,7 +24,6 @@ pub struct InForce {
 }
 
 /// Versions, mount options and servers' settings, as trials read them back.
-#[must_use]
 pub fn facts(contents: &Contents) -> Vec<InForce> {
     let scenarios: BTreeMap<&str, &Scenario> =
         contents.scenarios.iter().map(|scenario| (scenario.label.as_str(), scenario)).collect();
@@ -42,7 +41,6 @@ pub fn facts(contents: &Contents) -> Vec<InForce> {
 }
 
 /// Every setting of every scenario; `all` are those that have the setting.
-#[must_use]
 pub fn settings(contents: &Contents) -> Vec<InForce> {
     let mut found = Found::default();
     let mut having: BTreeMap<String, Vec<&Scenario>> = BTreeMap::new();
@@ -60,7 +58,6 @@ pub fn settings(contents: &Contents) -> Vec<InForce> {
 }
 
 /// Whether a path, or a table that it lies in, is one of these.
-#[must_use]
 pub fn is_named(path: &str, named: &[String]) -> bool {
     named
         .iter()

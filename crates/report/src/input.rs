@@ -72,13 +72,11 @@ pub struct Input {
 
 impl Input {
     /// From contents and details that are already read.
-    #[must_use]
     pub fn new(contents: Contents, details: Details) -> Input {
         Input { contents, details, knowledge: Knowledge::default(), view: OnceLock::new() }
     }
 
     /// The same with what is known of servers, filesystems and workloads: how a scenario is put in place, and what of it is a choice.
-    #[must_use]
     pub fn knowing(self, knowledge: Knowledge) -> Input {
         Input { knowledge, ..self }
     }

@@ -32,7 +32,6 @@ pub const JSON_SCHEMA: &str = include_str!("report.schema.json");
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The analysis as JSON.
-#[must_use]
 pub fn answer_json(input: &Input) -> Value {
     let view = input.view();
     let contents = &input.contents;

@@ -13,7 +13,6 @@ const LEVEL_LETTERS_MIN: usize = 3;
 
 /// Labels of at most `room` letters, all shortened alike: first their factors' names from the beginnings on, then the levels, then
 /// the whole. Where any of that makes two look alike they are numbered; numbers are longer than `room` where that is very small.
-#[must_use]
 pub fn shortened(labels: &[String], room: usize) -> Vec<String> {
     let different = different(labels);
     let is_found =
@@ -33,7 +32,6 @@ pub fn shortened(labels: &[String], room: usize) -> Vec<String> {
 }
 
 /// As [`shortened`], of labels that may have the mark of a scenario without flushes: a dagger where not all have room for its words.
-#[must_use]
 pub fn shortened_with_marks(labels: &[String], room: usize) -> Vec<String> {
     let names: Vec<String> = each(labels, |label| label.strip_suffix(NAME_MARK).unwrap_or(label).to_string());
     let is_marked: Vec<bool> = labels.iter().map(|label| label.ends_with(NAME_MARK)).collect();
@@ -48,13 +46,11 @@ pub fn shortened_with_marks(labels: &[String], room: usize) -> Vec<String> {
 }
 
 /// Levels alone, without the names of their factors.
-#[must_use]
 pub fn levels(labels: &[String]) -> Vec<String> {
     each(labels, |label| with_names(label, 0))
 }
 
 /// Text of at most `room` letters, its middle cut out.
-#[must_use]
 pub fn cut(text: &str, room: usize) -> String {
     cut_after(text, room, room / 2)
 }

@@ -83,7 +83,6 @@ pub use warnings::RUN_SECONDS_MIN;
 pub const ROUNDS_FOR_CLAIMS: usize = analysis::judge::ROUNDS_FOR_CLAIMS;
 
 /// Whether trials failed, or what a power cut takes could not be measured, so that the answer has holes.
-#[must_use]
 pub fn has_holes(input: &Input) -> bool {
     let contents = &input.contents;
     let is_unmeasured = |scenario| {

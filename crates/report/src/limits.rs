@@ -36,7 +36,6 @@ fn room(held: &Held) -> f64 {
 }
 
 /// Yes or no, and by how much; none: the study has no limits.
-#[must_use]
 pub fn lead(view: &View) -> Option<String> {
     let held = worst(&view.limits)?;
     let several = view.limits.iter().any(|other| other.limit == held.limit && other.label != held.label);
@@ -79,7 +78,6 @@ pub fn lead(view: &View) -> Option<String> {
 }
 
 /// How sure that is.
-#[must_use]
 pub fn how_sure(view: &View) -> Option<String> {
     let rounds = view.limits.iter().filter_map(|held| held.centre).map(|centre| centre.count).min()?;
     let together =
@@ -88,7 +86,6 @@ pub fn how_sure(view: &View) -> Option<String> {
 }
 
 /// What would change it: of what is open, rounds that may decide it.
-#[must_use]
 pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> String {
     // What has no figure in a round will not have one for more of them.
     let is_open = |held: &&Held| held.verdict == Verdict::Open && held.without == 0;
@@ -100,7 +97,6 @@ pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> 
 }
 
 /// Each limit with each scenario; none: the study has no limits.
-#[must_use]
 pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
     let first = view.limits.first()?;
     let several = view.limits.iter().any(|held| held.limit == first.limit && held.label != first.label);
@@ -148,7 +144,6 @@ fn kept(held: &Held) -> String {
 }
 
 /// For a page, Markdown or a whole report: all of it, with who says so.
-#[must_use]
 pub fn section(view: &View, contents: &Contents) -> Vec<Block> {
     let Some(table) = table(view, "limits", usize::MAX) else { return Vec::new() };
     let mut sources: Vec<String> =
@@ -166,7 +161,6 @@ pub fn section(view: &View, contents: &Contents) -> Vec<Block> {
 }
 
 /// For machines.
-#[must_use]
 pub fn json(view: &View) -> Vec<Value> {
     let one = |held: &Held| {
         json!({

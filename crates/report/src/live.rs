@@ -22,7 +22,6 @@ pub struct Underway {
 
 /// One table for each metric, the best scenario first, each with its mean over `rounds[round][scenario]` and its ratio to the baseline, round by
 /// round; all in `rows_max` lines, or one scenario a table. Scenarios without a value are left out.
-#[must_use]
 pub fn live(
     scenarios: &[Underway],
     rounds: &[Vec<Option<f64>>],
@@ -93,7 +92,6 @@ fn ratio_by_rounds(rounds: &[Vec<Option<f64>>], pair: (usize, usize), confidence
 }
 
 /// The logarithm of the first column over the second one, of each of `rounds[round][scenario]` that has both; a run that stalled has no ratio.
-#[must_use]
 pub fn log_ratios(rounds: &[Vec<Option<f64>>], (a, b): (usize, usize)) -> Vec<f64> {
     let value =
         |round: &Vec<Option<f64>>, index: usize| round.get(index).copied().flatten().filter(|value| *value > 0.0);

@@ -4,7 +4,6 @@ use crate::words::Words;
 use analysis::marks::{Kind, Marks};
 
 /// The sign in words' place: its shape is that of the chart's.
-#[must_use]
 pub fn sign(kind: Kind) -> char {
     match kind {
         Kind::LevelChange => '◆',
@@ -13,7 +12,6 @@ pub fn sign(kind: Kind) -> char {
 }
 
 /// What the legend says.
-#[must_use]
 pub fn legend(kind: Kind) -> &'static str {
     match kind {
         Kind::LevelChange => "on a dashed line: from there on the run had another level (change point)",

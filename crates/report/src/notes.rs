@@ -28,7 +28,6 @@ pub struct Said {
 
 impl Said {
     /// With how many trials said so.
-    #[must_use]
     pub fn words(&self) -> String {
         match (self.trials, self.of) {
             (_, 1) => self.text.clone(),
@@ -39,7 +38,6 @@ impl Said {
 }
 
 /// All of a workload's scenarios, the worst first: what most trials said, and of these what has the largest figure.
-#[must_use]
 pub fn of_part(part: &Part, input: &Input) -> Vec<Said> {
     let mut all: Vec<Said> = part.rows.iter().flat_map(|row| of_scenario(&row.label, input)).collect();
     all.sort_by(|a, b| b.trials.cmp(&a.trials).then(b.figure.total_cmp(&a.figure)));
@@ -83,7 +81,6 @@ fn shape(text: &str) -> (String, f64) {
 }
 
 /// One line each for little room, and how many more there are.
-#[must_use]
 pub fn lines(part: &Part, input: &Input) -> Vec<String> {
     let all = of_part(part, input);
     let more = all.len().saturating_sub(OF_PART_MAX);

@@ -21,7 +21,6 @@ const MICROSECONDS: &[(f64, &str)] = &[(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
 
 impl Scale {
     /// The unit in which the largest of a metric's values has one to four digits before the point.
-    #[must_use]
     pub fn of(metric: &Metric, largest: f64) -> Scale {
         let pick = |steps: &[(f64, &str)], suffix: &str| {
             let step =
@@ -39,7 +38,6 @@ impl Scale {
     }
 
     /// Of a part's primary metric.
-    #[must_use]
     pub fn of_part(part: &Part) -> Scale {
         Scale::of(&part.metric, part.largest)
     }
@@ -62,27 +60,23 @@ impl Scale {
     }
 
     /// The value alone, without its unit.
-    #[must_use]
     pub fn number(&self, value: f64) -> String {
         figure(value / self.divisor)
     }
 
     /// The value with its unit.
-    #[must_use]
     pub fn with_unit(&self, value: f64) -> String {
         let number = self.number(value);
         if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) }
     }
 
     /// The value in the scale's unit.
-    #[must_use]
     pub fn apply(&self, value: f64) -> f64 {
         value / self.divisor
     }
 }
 
 /// Three significant digits, all digits before the point, thousands apart.
-#[must_use]
 pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -100,13 +94,11 @@ pub fn figure(value: f64) -> String {
 }
 
 /// The number to so many significant digits, for files in which each letter counts.
-#[must_use]
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
 
 /// A number of things, thousands apart.
-#[must_use]
 pub fn count(number: u64) -> String {
     group(&number.to_string())
 }
@@ -130,19 +122,16 @@ fn group(text: &str) -> String {
 }
 
 /// A fraction as percent without sign: 0.0321 is "3.2 %".
-#[must_use]
 pub fn percent(fraction: f64) -> String {
     format!("{} %", percent_number(fraction))
 }
 
 /// A fraction as percent with its sign: "+3.2 %", "−1.1 %".
-#[must_use]
 pub fn percent_signed(fraction: f64) -> String {
     format!("{} %", percent_number_signed(fraction))
 }
 
 /// As [`percent_signed`] without the percent sign, for intervals.
-#[must_use]
 pub fn percent_number_signed(fraction: f64) -> String {
     let number = percent_number(fraction.abs());
     let is_zero = number.chars().all(|c| matches!(c, '0' | '.'));
@@ -154,7 +143,6 @@ pub fn percent_number_signed(fraction: f64) -> String {
 }
 
 /// A bound with the digits of [`percent`], and never less than it is: 0.0324 is "3.3 %".
-#[must_use]
 pub fn percent_rounded_up(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let steps = [1.0, 10.0, 100.0][decimals(percent)];
@@ -180,7 +168,6 @@ fn percent_number(fraction: f64) -> String {
 }
 
 /// A bound as percent, two digits and never less than it is: 0.002435 is "0.25 %".
-#[must_use]
 pub fn percent_at_most(fraction: f64) -> String {
     let percent = fraction * 100.0;
     if percent.is_nan() || percent <= 0.0 {
@@ -193,19 +180,16 @@ pub fn percent_at_most(fraction: f64) -> String {
 }
 
 /// A short time to two digits: "0.41 s", "12 s".
-#[must_use]
 pub fn seconds(seconds: f64) -> String {
     format!("{} s", rounded(seconds, 2))
 }
 
 /// A ratio: "1.42×", "0.071×", "31×".
-#[must_use]
 pub fn ratio(value: f64) -> String {
     format!("{}×", ratio_number(value))
 }
 
 /// As [`ratio`] without the sign, for intervals.
-#[must_use]
 pub fn ratio_number(value: f64) -> String {
     let decimals = match value {
         value if value >= 100.0 => 0,
@@ -217,19 +201,16 @@ pub fn ratio_number(value: f64) -> String {
 }
 
 /// A ratio with the ends of its interval: "1.42× (1.40–1.44)".
-#[must_use]
 pub fn ratio_with_interval(mean: f64, low: f64, high: f64) -> String {
     format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
 }
 
 /// Three decimals near 1, where a tenth of a percent matters.
-#[must_use]
 pub fn ratio_precise(value: f64) -> String {
     if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio_number(value) }
 }
 
 /// A span of time in the unit that fits: "41 s", "3.5 min", "2.1 h".
-#[must_use]
 pub fn span(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{} s", figure(s)),
@@ -240,7 +221,6 @@ pub fn span(seconds: f64) -> String {
 }
 
 /// A span of time as it is said of what is to come: "41 s", "12 min", "2.1 h".
-#[must_use]
 pub fn about(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
@@ -250,13 +230,11 @@ pub fn about(seconds: f64) -> String {
 }
 
 /// A metric's name as words: `transactions_per_second` is "transactions per second".
-#[must_use]
 pub fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
 /// Unix time as "2026-11-21 00:04 UTC" (civil-from-days, Howard Hinnant's "chrono-compatible low-level date algorithms").
-#[must_use]
 pub fn date(unix_seconds: f64) -> String {
     let seconds = unix_seconds as i64;
     let days = seconds.div_euclid(86_400) + 719_468;

@@ -13,7 +13,6 @@ use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
 /// Every scenario's means.
-#[must_use]
 pub fn openmetrics(input: &Input) -> String {
     let (view, study) = (input.view(), &input.contents.study.name);
     let mut families = Families::default();

@@ -39,7 +39,6 @@ pub struct Cell {
 
 impl Cell {
     /// Behind its figure, where there is no room for words.
-    #[must_use]
     pub fn dagger(&self) -> String {
         if self.does_not_flush { format!(" {DAGGER}") } else { String::new() }
     }
@@ -47,7 +46,6 @@ impl Cell {
 
 impl Pivot<'_> {
     /// Whether a figure of it is marked.
-    #[must_use]
     pub fn is_marked(&self) -> bool {
         self.rows.iter().flat_map(|(_, cells)| cells).any(|cell| cell.does_not_flush)
     }
@@ -56,7 +54,6 @@ impl Pivot<'_> {
 impl Pivot<'_> {
     /// What stands below it. That all of n rounds lie on one side of the median has the chance of n coins on one side (W. J. Conover, Practical
     /// Nonparametric Statistics, 3.2).
-    #[must_use]
     pub fn note(&self) -> String {
         let ours = self.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
         let fewest = ours.map(|ours| ours.count).min().unwrap_or(0);
@@ -70,7 +67,6 @@ impl Pivot<'_> {
 
     /// Each row of levels, and below it what others published; `mark` stands behind the figures of what does not flush, and
     /// `missing` where nobody published one.
-    #[must_use]
     pub fn table(
         &self,
         id: String,
@@ -101,7 +97,6 @@ impl Pivot<'_> {
 }
 
 /// The tables of a study, in the order of its file.
-#[must_use]
 pub fn pivots<'a>(contents: &'a Contents, view: &View) -> Vec<Pivot<'a>> {
     contents.study.tables.iter().map(|table| pivot(contents, view, table)).collect()
 }

@@ -36,14 +36,12 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
 }
 
 /// The commands of the scenario's last trial that recorded any.
-#[must_use]
 pub fn commands_of<'a>(contents: &'a Contents, scenario: &str) -> Option<&'a [String]> {
     let trials = contents.trials.iter().rev().filter(|trial| trial.scenario == scenario);
     trials.map(|trial| trial.commands.as_slice()).find(|commands| !commands.is_empty())
 }
 
 /// The command that asks for the same again, an option a line; a study that is not built in is in `STUDY.toml`.
-#[must_use]
 pub fn command_of(asked: &Asked) -> String {
     let mut command = format!("surefoot {} {}", asked.verb, asked.built_in.as_deref().unwrap_or("STUDY.toml"));
     let options = |option: &'static str, values: &[String]| {

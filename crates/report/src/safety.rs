@@ -12,7 +12,6 @@ use observe::safety::{Grade, Safety};
 use serde_json::{Value, json};
 
 /// The class and what decided it: "A · lost nothing in 1,229 images", "C · lost 12 commits, 0.41 s".
-#[must_use]
 pub fn cell(found: &Safety) -> String {
     let what = match found.grade {
         Grade::A => format!("lost nothing in {}", images(found)),
@@ -37,7 +36,6 @@ pub fn cell(found: &Safety) -> String {
 }
 
 /// As [`cell`], where there is little room: "A · lost nothing", "C · lost 12 commits", "E · damaged".
-#[must_use]
 pub fn short_cell(found: &Safety) -> String {
     let what = match found.grade {
         Grade::A => "lost nothing".into(),
@@ -58,7 +56,6 @@ fn commits(number: u64) -> String {
 }
 
 /// How much of what a cut may leave was looked at: of what was recorded, which is never all that the settings may lead to.
-#[must_use]
 pub fn explored(found: &Safety) -> &'static str {
     if found.is_complete { "all of this recording that differ for a recovery" } else { "a sample" }
 }
@@ -105,7 +102,6 @@ fn took(found: &Safety) -> String {
 }
 
 /// What the measurement says against a scenario that is not picked; none where it says nothing.
-#[must_use]
 pub fn risk(row: &Row, part: &Part) -> Option<String> {
     match (&row.power_cut, &part.allowed) {
         (Some(found), _) if found.grade >= Grade::E => {
@@ -123,14 +119,12 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
 }
 
 /// Said behind a promise that no loss was seen to speak for.
-#[must_use]
 pub fn though(row: &Row) -> String {
     let clean = row.power_cut.as_ref().filter(|found| found.grade == Grade::A);
     clean.map_or_else(String::new, |found| format!(", though no loss was seen in {}", images(found)))
 }
 
 /// Those that the pick was the best of: "equally safe scenarios".
-#[must_use]
 pub fn competitors(part: &Part) -> &'static str {
     match (part.durability_differs, &part.allowed) {
         (false, _) => "scenarios",
@@ -150,7 +144,6 @@ fn all_stalled(part: &Part) -> Option<String> {
 }
 
 /// Why there is no pick though there are values.
-#[must_use]
 pub fn nothing_to_pick(part: &Part) -> String {
     if let Some(stalled) = all_stalled(part) {
         return stalled;
@@ -176,7 +169,6 @@ pub fn nothing_to_pick(part: &Part) -> String {
 }
 
 /// What power cuts took from the pick, who else was faster and is no choice, and where measurement and promise disagree.
-#[must_use]
 pub fn sentences(part: &Part) -> Vec<String> {
     let mut lines: Vec<String> = of_pick(part).into_iter().collect();
     lines.extend(also_faster(part));
@@ -187,7 +179,6 @@ pub fn sentences(part: &Part) -> Vec<String> {
 }
 
 /// What is known of scenarios whose speed nobody measured.
-#[must_use]
 pub fn without_speed(part: &Part) -> Vec<String> {
     let known = part.rows.iter().filter(|row| !row.control);
     let of_row = |row: &Row| {
@@ -262,7 +253,6 @@ fn named<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
 }
 
 /// For machines: all that was measured, with the bound.
-#[must_use]
 pub fn of_row(row: &Row) -> Option<Value> {
     let found = row.power_cut.as_ref()?;
     let mut value = json!(found);

@@ -11,7 +11,6 @@ use ledger::model::{Screened, ScreenedFactor};
 const SUMS_MAX: usize = 3;
 
 /// Said instead of an answer while the screen is not complete.
-#[must_use]
 pub fn under_way(view: &View) -> Option<String> {
     let progress = view.screen.filter(|progress| !progress.is_complete)?;
     let Progress { rounds, of, .. } = progress;
@@ -25,7 +24,6 @@ pub fn under_way(view: &View) -> Option<String> {
 }
 
 /// Trials of the screen that failed.
-#[must_use]
 pub fn holes(view: &View) -> Option<String> {
     let progress = view.screen.filter(|progress| progress.is_complete && progress.failed > 0)?;
     let trials = if progress.failed == 1 { "trial" } else { "trials" };
@@ -33,7 +31,6 @@ pub fn holes(view: &View) -> Option<String> {
 }
 
 /// What was screened, what is studied on, what was fixed, and what can't be seen.
-#[must_use]
 pub fn sentence(screened: &Screened) -> String {
     let names = |factors: &[ScreenedFactor]| -> Vec<String> {
         factors.iter().map(|factor| short_factor(&factor.factor)).collect()

@@ -48,7 +48,6 @@ pub struct ServedFleet<'a> {
 }
 
 /// A results file's own page.
-#[must_use]
 pub fn report(input: &Input, standing: &Standing, has_siblings: bool, source: Source) -> String {
     let mut document = full::document(input, String::new());
     let begin = [bar(source, more(has_siblings))].into_iter().chain(progress(input, standing));
@@ -57,7 +56,6 @@ pub fn report(input: &Input, standing: &Standing, has_siblings: bool, source: So
 }
 
 /// A fleet that is under way, or done: how far each member is, and the answer so far, or why there is none.
-#[must_use]
 pub fn fleet(fleet: &ServedFleet, has_siblings: bool, source: Source) -> String {
     let columns = [head("member"), word_head("how far")];
     let mut members = Table::new("members", columns);
@@ -85,7 +83,6 @@ pub fn fleet(fleet: &ServedFleet, has_siblings: bool, source: Source) -> String 
 }
 
 /// The page of a fleet's merged file.
-#[must_use]
 pub fn merged(report: &FleetReport, has_siblings: bool, source: Source) -> String {
     let mut document = report.document();
     document.blocks.insert(0, bar(source, more(has_siblings)));
@@ -93,7 +90,6 @@ pub fn merged(report: &FleetReport, has_siblings: bool, source: Source) -> Strin
 }
 
 /// A list of all results.
-#[must_use]
 pub fn index(all: &[Served], source: Source) -> String {
     let mut blocks = vec![bar(source, ""), title("Results", "")];
     blocks.extend(all.iter().map(card));
@@ -102,7 +98,6 @@ pub fn index(all: &[Served], source: Source) -> String {
 }
 
 /// All results, and the same workloads side by side.
-#[must_use]
 pub fn all(all: &[Served], source: Source) -> String {
     let mut blocks = vec![bar(source, " · <a href=\"/\">all results</a>"), title("Results side by side", "")];
     blocks.extend(all.iter().map(card));
@@ -113,7 +108,6 @@ pub fn all(all: &[Served], source: Source) -> String {
 }
 
 /// Something that went wrong, and what to do.
-#[must_use]
 pub fn message(what: &str, next: &str, source: Option<Source>) -> String {
     let blocks = source.map(|source| bar(source, "")).into_iter().chain([title(what, next)]);
     framed(&document("surefoot", blocks.collect()), source.map(|_| FOLLOW))

@@ -16,7 +16,6 @@ const CAUTION: &str = "Files were measured at different times: whatever differed
     `surefoot compare` says of two of them what was shown.";
 
 /// A piece of a document. Figures of different benches are not set beside each other; what is said then names the files.
-#[must_use]
 pub fn side_by_side(results: &[(&str, &Input)]) -> Vec<Block> {
     for (i, (a, first)) in results.iter().enumerate() {
         for (b, second) in &results[i + 1..] {

@@ -24,7 +24,6 @@ pub struct Standing {
 
 impl Standing {
     /// Of a ledger; `is_running`: a conductor writes it now.
-    #[must_use]
     pub fn of(contents: &Contents, is_running: bool) -> Standing {
         let count = |state| contents.counted_trials().iter().filter(|trial| trial.state == state).count();
         let rounds = |phase| {
@@ -55,7 +54,6 @@ impl Standing {
     }
 
     /// What is done, in a line.
-    #[must_use]
     pub fn words(&self, contents: &Contents) -> String {
         let analysis = &contents.study.analysis;
         let place = if self.rounds == 0 && self.screen_rounds > 0 {
@@ -73,7 +71,6 @@ impl Standing {
     }
 
     /// The trial under way.
-    #[must_use]
     pub fn under_way<'a>(&self, contents: &'a Contents) -> Option<&'a Trial> {
         contents.trials.last().filter(|trial| self.is_running && trial.state == TrialState::Running)
     }

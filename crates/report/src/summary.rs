@@ -55,7 +55,6 @@ struct Room {
 }
 
 /// For a terminal of `width` columns: the table has as many rows as there are lines left, and names as long as there is room for.
-#[must_use]
 pub fn summary(input: &Input, place: &Place, width: usize, colour: bool) -> String {
     let shown = |colour: bool, room: Room| document::terminal(&blocks(input, place, room), width, colour);
     let is_short = |text: &str| text.lines().count() <= LINES_MAX;
@@ -70,7 +69,6 @@ pub fn summary(input: &Input, place: &Place, width: usize, colour: bool) -> Stri
 }
 
 /// For a page: where its reader finds the rest needs no word.
-#[must_use]
 pub fn on_page(input: &Input) -> Vec<Block> {
     blocks(input, &Place::default(), Room { rows: ROWS_MAX, name_letters: NAME_LETTERS[0] })
 }

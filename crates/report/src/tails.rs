@@ -31,14 +31,12 @@ fn figure(what: What, part: &Part) -> String {
 }
 
 /// "the 99th percentile of latency of xfs is 1.42× that of ext4 (95 % interval 1.30–1.55)".
-#[must_use]
 pub fn words(tail: &Tailed, (a, b): (&str, &str), part: &Part) -> String {
     let (low, high, sure) = (ratio_number(tail.low), ratio_number(tail.high), percent(part.confidence));
     format!("{} of {a} is {} that of {b} ({sure} interval {low}–{high})", figure(tail.what, part), ratio(tail.ratio))
 }
 
 /// For the short answer: what speaks against the pick although its mean does not. `name` is what a side is called.
-#[must_use]
 pub fn against_the_pick(part: &Part, name: impl Fn(&str) -> String) -> Option<String> {
     let pick = part.pick()?;
     let worse = choices(part).filter_map(|claim| {
@@ -64,7 +62,6 @@ pub fn against_the_pick(part: &Part, name: impl Fn(&str) -> String) -> Option<St
 }
 
 /// The comparison that means alone did not decide, as the pick is far slower than usual more often than the other side.
-#[must_use]
 pub fn slow_pick(part: &Part) -> Option<&Claim> {
     let pick = part.pick().filter(|pick| pick.slow.is_some_and(|slow| slow.slow > 0))?;
     let is_it = |claim: &&Claim| {
@@ -102,14 +99,12 @@ fn is_a_choice(claim: &Claim, part: &Part) -> bool {
 }
 
 /// Beside a difference of means: that a tail goes the other way.
-#[must_use]
 pub fn but(claim: &Claim, part: &Part) -> Option<String> {
     let tail = claim.tail.filter(|_| claim.is_shown())?;
     Some(format!("But {}.", words(&tail, claim.names(), part)))
 }
 
 /// Of a part, as a table; `is_whole`: with those that show nothing. None where it would be empty.
-#[must_use]
 pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Table> {
     let heads = [
         word_head("figure"),
@@ -170,7 +165,6 @@ fn verdict(claim: &Claim) -> &'static str {
 }
 
 /// For a page: all comparisons, and how rounds went.
-#[must_use]
 pub fn on_page(i: usize, part: &Part, view: &View) -> Option<Block> {
     let table = table(format!("tails-{i}"), part, view, true)?;
     let blocks = vec![Block::Note(NOTE.into()), Block::Table(table)];
@@ -178,7 +172,6 @@ pub fn on_page(i: usize, part: &Part, view: &View) -> Option<Block> {
 }
 
 /// For a terminal: those that show a difference.
-#[must_use]
 pub fn in_brief(part: &Part, view: &View) -> Vec<Block> {
     let Some(table) = table("tails".into(), part, view, false) else { return Vec::new() };
     let heading = Block::Heading(2, format!("{}: tails and shapes that differ", part.workload));
@@ -186,7 +179,6 @@ pub fn in_brief(part: &Part, view: &View) -> Vec<Block> {
 }
 
 /// How rounds went: a line each on balance and carry-over.
-#[must_use]
 pub fn orders(part: &Part) -> Vec<String> {
     let balance = part.orders.balance.as_ref().map(balance_words);
     balance.into_iter().chain(part.orders.carry_over.as_ref().map(carry_over_words)).collect()

@@ -15,7 +15,6 @@ use analysis::view::{Part, View};
 const NAMES_MAX: usize = 4;
 
 /// Said behind the pick's figures: whether they are those of new rounds.
-#[must_use]
 pub fn standing(part: &Part) -> String {
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
     let wanted = part.confirmation_rounds;
@@ -39,7 +38,6 @@ fn is_choice<'a>(part: &'a Part, confirmation: &'a Confirmation) -> impl Fn(&str
 }
 
 /// The figures by which it was picked, which look better than they are for having been picked.
-#[must_use]
 pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, confidence): (f64, f64)) -> String {
     let Some(centre) = part.centre_of_pick(pick) else { return String::new() };
     let safe = competitors(part);
@@ -59,7 +57,6 @@ pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, c
 }
 
 /// What the new rounds say of the pick against baseline and runner-up.
-#[must_use]
 pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     for confirmation in &part.confirmations {
@@ -84,7 +81,6 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
 }
 
 /// Who was measured no further, and why.
-#[must_use]
 pub fn dropped(part: &Part) -> Option<String> {
     let mut rows: Vec<&Row> = part.rows.iter().filter(|row| row.dropped_after().is_some()).collect();
     rows.sort_by_key(|row| row.dropped_after());

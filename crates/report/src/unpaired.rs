@@ -7,19 +7,16 @@ use serde_json::{Value, json};
 use stats::Verdict;
 
 /// The ratio and its interval.
-#[must_use]
 pub fn figures(change: &Change) -> String {
     format!("{} {}", ratio_precise(change.ratio), interval(change))
 }
 
 /// The ratio's interval.
-#[must_use]
 pub fn interval(change: &Change) -> String {
     format!("[{}, {}]", ratio_precise(change.low), ratio_precise(change.high))
 }
 
 /// With all digits.
-#[must_use]
 pub fn json(change: &Change) -> Value {
     let Change { ratio, low, high, p, verdict, is_better } = change;
     json!({
@@ -29,7 +26,6 @@ pub fn json(change: &Change) -> Value {
 }
 
 /// In a word or three.
-#[must_use]
 pub fn words(change: &Change, margin: f64) -> String {
     match change.verdict {
         None => format!("fewer than {ROUNDS_FOR_CLAIMS} rounds"),

@@ -87,7 +87,6 @@ pub enum Warning {
 
 impl Warning {
     /// What was seen.
-    #[must_use]
     pub fn seen(&self) -> String {
         match self {
             Warning::ControlDiffers { workload, difference } => {
@@ -159,7 +158,6 @@ impl Warning {
     }
 
     /// What it does to the answer.
-    #[must_use]
     pub fn effect(&self) -> &'static str {
         match self {
             Warning::ControlDiffers { .. } => {
@@ -209,7 +207,6 @@ impl Warning {
     }
 
     /// What to do.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
             Warning::ControlDiffers { .. } => {
@@ -257,7 +254,6 @@ impl Warning {
 }
 
 /// All warnings of a report, the gravest first.
-#[must_use]
 pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     let mut list = Vec::new();
     list.extend(unfinished(contents));

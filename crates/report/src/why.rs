@@ -58,7 +58,6 @@ impl Words for Went {
 }
 
 /// Both sides with their unit.
-#[must_use]
 pub fn values(change: &Change) -> [String; 2] {
     let unit = match change.figure.name {
         name if name.ends_with("_bytes") => "B",
@@ -90,7 +89,6 @@ fn phrase(change: &Change, mean: f64) -> String {
 
 /// "With it went 2.1× the flushes per commit, 38 % more bytes written per transaction; CPU time per transaction alike." None where
 /// nothing changed with it.
-#[must_use]
 pub fn sentence(claim: &Claim) -> Option<String> {
     let of = |went: Went| {
         claim.with.iter().filter(move |change: &&Change| change.ratio.is_some_and(|ratio| ratio.went == went))

@@ -16,7 +16,6 @@ pub trait Words {
 pub const NAMES_MAX: usize = 4;
 
 /// A level that says nothing by itself, with its factor: "opcode cache on", "shared buffers 80MB".
-#[must_use]
 pub fn with_factor(factor: &str, level: &str) -> String {
     let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&level)
         || level.starts_with(|first: char| first.is_ascii_digit());
@@ -24,7 +23,6 @@ pub fn with_factor(factor: &str, level: &str) -> String {
 }
 
 /// A trial's round, counted from 1; where it is none of the study's own rounds, with what it is for.
-#[must_use]
 pub fn round_words(trial: &Trial) -> String {
     let round = trial.round + 1;
     match trial.phase {
@@ -35,25 +33,21 @@ pub fn round_words(trial: &Trial) -> String {
 }
 
 /// Whether a metric tells how fast something is, by a rate or a time.
-#[must_use]
 pub fn is_speed(metric: &Metric) -> bool {
     observe::metric::is_rate(&metric.unit) || matches!(metric.unit.as_ref(), "s" | "µs")
 }
 
 /// Fast or good.
-#[must_use]
 pub fn good(part: &Part) -> &'static str {
     if is_speed(&part.metric) { "fast" } else { "good" }
 }
 
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
-#[must_use]
 pub fn quantity(part: &Part) -> String {
     quantity_of(&part.metric)
 }
 
 /// As [`quantity`], of a metric.
-#[must_use]
 pub fn quantity_of(metric: &Metric) -> String {
     let name = words(&metric.name);
     if name.contains(" per ") {
@@ -65,7 +59,6 @@ pub fn quantity_of(metric: &Metric) -> String {
 }
 
 /// "ext4, xfs and btrfs".
-#[must_use]
 pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.as_slice() {
@@ -76,13 +69,11 @@ pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
 }
 
 /// Shares of variation are known to a percent at best.
-#[must_use]
 pub fn percent_whole(share: f64) -> String {
     if share > 0.0 && share < 0.01 { "under 1 %".into() } else { format!("{:.0} %", share * 100.0) }
 }
 
 /// Names in one sentence: all, or the first and how many more.
-#[must_use]
 pub fn some_of(names: &[String]) -> String {
     match names.len().saturating_sub(NAMES_MAX) {
         0 => and_list(names),
@@ -91,7 +82,6 @@ pub fn some_of(names: &[String]) -> String {
 }
 
 /// What a trial's figure is of.
-#[must_use]
 pub fn estimand(order: Order) -> &'static str {
     match order {
         Order::Blocks => "a typical run (geometric mean of runs)",
@@ -100,7 +90,6 @@ pub fn estimand(order: Order) -> &'static str {
 }
 
 /// "ext4, xfs or btrfs".
-#[must_use]
 pub fn or_list<T: AsRef<str>>(names: &[T]) -> String {
     match names {
         [init @ .., last] if !init.is_empty() => {

@@ -36,13 +36,11 @@ pub enum Network {
 }
 
 /// Whether this process is the first of a trial's namespaces: the first process of a PID namespace has the others, too.
-#[must_use]
 pub fn has_namespaces() -> bool {
     std::process::id() == 1
 }
 
 /// Whether this process may mount, unseen by others.
-#[must_use]
 pub fn may_mount() -> bool {
     nix::unistd::geteuid().is_root() && has_namespaces()
 }

@@ -81,13 +81,11 @@ impl MemoryLimit {
     }
 
     /// How much it grants.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// How many processes the kernel ended because the limit was reached.
-    #[must_use]
     pub fn processes_killed(&self) -> u64 {
         let read = |file| std::fs::read_to_string(self.folder.join(file)).ok();
         let text = read("memory.events").or_else(|| read("memory.oom_control")).unwrap_or_default();
@@ -95,7 +93,6 @@ impl MemoryLimit {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -137,14 +134,12 @@ fn enter(command: &mut Command, procs: File) {
 }
 
 /// Whether a limit could be set here.
-#[must_use]
 pub fn available() -> bool {
     controller().is_some()
 }
 
 /// Removes the groups that killed runs in this work folder left; returns how many. Who asks owns the folder, so that no other
 /// run in it lives; groups of other folders' runs are not touched.
-#[must_use]
 pub fn remove_leftovers(work: &Work) -> usize {
     let Some((root, _)) = controller() else { return 0 };
     let Ok(entries) = root.read_dir() else { return 0 };

@@ -98,7 +98,6 @@ impl Stage {
 }
 
 /// The name on the stage of a service's data: the same whenever they are found there, as files may name each other.
-#[must_use]
 pub fn data_name(service: &str) -> String {
     format!("{service}-data")
 }

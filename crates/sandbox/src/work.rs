@@ -74,7 +74,6 @@ impl Error {
     }
 
     /// What to do about it.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Error::InUse { .. } => "wait until that has ended, or name another folder with --work DIR",
@@ -152,13 +151,11 @@ impl Work {
     }
 
     /// Whether a folder carries our marker.
-    #[must_use]
     pub fn is_ours(folder: &Path) -> bool {
         folder.join(MARKER).symlink_metadata().is_ok_and(|data| data.is_file())
     }
 
     /// A word that no other work folder of this machine has: by filesystem and inode of its marker.
-    #[must_use]
     pub fn word(&self) -> String {
         let data = self.folder.join(MARKER).symlink_metadata();
         data.map_or_else(|_| "gone".into(), |data| format!("{:x}-{:x}", data.dev(), data.ino()))
@@ -200,85 +197,71 @@ impl Work {
     }
 
     /// The folder itself.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Where a server's files are that are bound nowhere else.
-    #[must_use]
     pub fn stage(&self) -> PathBuf {
         self.place.join("run")
     }
 
     /// Image files behind loop devices.
-    #[must_use]
     pub fn images(&self) -> PathBuf {
         Work::images_in(&self.place)
     }
 
     /// Where they are in a work folder that need not be there yet.
-    #[must_use]
     pub fn images_in(folder: &Path) -> PathBuf {
         folder.join("images")
     }
 
     /// Where the file of a recording or virtual disk is seen.
-    #[must_use]
     pub fn disk(&self) -> PathBuf {
         self.place.join("disk")
     }
 
     /// Where the file of a further volume's virtual disk is seen.
-    #[must_use]
     pub fn volume_disk(&self, volume: &str) -> PathBuf {
         self.place.join(format!("disk-{volume}"))
     }
 
     /// Logs of recording disks, and the lists of what was acknowledged.
-    #[must_use]
     pub fn power_cuts(&self) -> PathBuf {
         self.place.join("powercut")
     }
 
     /// Where the kernel's tracer is mounted while something of a power cut is traced.
-    #[must_use]
     pub fn tracefs(&self) -> PathBuf {
         self.power_cuts().join("trace")
     }
 
     /// What workloads keep from trial to trial.
-    #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.folder.join("cache")
     }
 
     /// Where the filesystem under test is mounted, inside the trial's own mount namespace.
-    #[must_use]
     pub fn mount_point(&self) -> PathBuf {
         self.place.join("mount")
     }
 
     /// Image files of a further volume.
-    #[must_use]
     pub fn volume_images(&self, volume: &str) -> PathBuf {
         self.images().join(volume)
     }
 
     /// Where a further volume is mounted.
-    #[must_use]
     pub fn volume_mount_point(&self, volume: &str) -> PathBuf {
         self.place.join(format!("mount-{volume}"))
     }
 
     /// What a guest kernel needs: the disk for what trials share, and a place for its memory.
-    #[must_use]
     pub fn guest(&self) -> PathBuf {
         self.place.join("guest")
     }
 
     /// What the programs of the current trial said.
-    #[must_use]
     pub fn trial_log(&self) -> PathBuf {
         self.place.join("trial.log")
     }

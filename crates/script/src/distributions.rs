@@ -96,7 +96,6 @@ const FNV_PRIME: u64 = 0x100_0000_01b3;
 const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// FNV-1a of the eight bytes, the lowest first (draft-eastlake-fnv); the seed changes the basis.
-#[must_use]
 pub fn hash_fnv1a(value: i64, seed: i64) -> i64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME);
     value.to_le_bytes().iter().fold(FNV_BASIS ^ seed as u64, mix) as i64
@@ -106,7 +105,6 @@ const MURMUR_MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
 const MURMUR_SHIFT: u32 = 47;
 
 /// MurmurHash64A (Appleby) of eight bytes.
-#[must_use]
 pub fn hash_murmur2(value: i64, seed: i64) -> i64 {
     let stir = |bits: u64| bits ^ bits >> MURMUR_SHIFT;
     let own = stir((value as u64).wrapping_mul(MURMUR_MULTIPLIER)).wrapping_mul(MURMUR_MULTIPLIER);

@@ -120,7 +120,6 @@ impl Table {
     }
 
     /// What fills it, by a seed and the table's number: two tables draw nothing alike.
-    #[must_use]
     pub fn generator(&self, given: &[Value], seed: u64, number: u64) -> Generator<'_> {
         let mut variables = vec![Value::Integer(0), Value::Integer(seed as i64)];
         variables.extend_from_slice(given);

@@ -72,7 +72,6 @@ pub struct Machine {
 
 impl Machine {
     /// Of the connection of this number, with variables that the user gave.
-    #[must_use]
     pub fn new(program: Arc<Program>, connection: usize, seeds: Seeds, given: &[(&str, Value)]) -> Machine {
         let mut variables = vec![None; program.names.len()];
         let mut set = |name: &str, value: Value| {
@@ -112,7 +111,6 @@ impl Machine {
     }
 
     /// Which script was chosen.
-    #[must_use]
     pub fn script(&self) -> usize {
         self.script
     }
@@ -172,25 +170,21 @@ impl Machine {
     }
 
     /// The statement that is next or under way.
-    #[must_use]
     pub fn statement(&self) -> &Statement {
         self.sent().0
     }
 
     /// Its number among all statements of all scripts.
-    #[must_use]
     pub fn number(&self) -> usize {
         self.numbers[self.script][self.state.at]
     }
 
     /// What becomes of its row.
-    #[must_use]
     pub fn kept(&self) -> Option<&Kept> {
         self.sent().1
     }
 
     /// A variable's value.
-    #[must_use]
     pub fn value(&self, place: usize) -> Option<&Value> {
         self.state.variables[place].as_ref()
     }
@@ -243,13 +237,11 @@ impl Machine {
     }
 
     /// Whether a transaction is open: statements since its BEGIN are undone with it.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
     /// Whether the answer to the statement under way acknowledges a commit.
-    #[must_use]
     pub fn commits(&self) -> bool {
         let verbs = &self.statement().verbs;
         verbs.contains(&Verb::Commit) || !self.is_open && !verbs.contains(&Verb::Begin)

@@ -91,7 +91,6 @@ impl Program {
     }
 
     /// The place of a variable.
-    #[must_use]
     pub fn place(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }
@@ -356,7 +355,6 @@ fn end(text: &str, from: usize) -> Result<(), expression::Wrong> {
 
 impl Statement {
     /// Its text for messages: variables by their names.
-    #[must_use]
     pub fn shown(&self) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),

@@ -65,7 +65,6 @@ impl Statement {
     }
 
     /// Its text with `$1`, `$2` … for its variables, each time another.
-    #[must_use]
     pub fn prepared(&self) -> String {
         let (mut text, mut number) = (String::new(), 0);
         for part in &self.parts {
@@ -82,7 +81,6 @@ impl Statement {
     }
 
     /// Whether a transaction is open after it.
-    #[must_use]
     pub fn leaves_open(&self, is_open: bool) -> bool {
         self.verbs.iter().fold(is_open, |is_open, verb| match verb {
             Verb::Begin => true,
@@ -122,7 +120,6 @@ pub fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// What a statement does, by its first words.
-#[must_use]
 pub fn verb(text: &str) -> Verb {
     let mut words = words(text);
     let first = words.next().unwrap_or_default();

@@ -43,7 +43,6 @@ static KINDS: [&Kind; 11] = [
 ];
 
 /// Every service there is, in the order of lists.
-#[must_use]
 pub fn kinds() -> &'static [&'static Kind] {
     &KINDS
 }
@@ -60,7 +59,6 @@ pub struct Wanted {
 
 /// A service's settings as an administrator puts them in place, from what a results file recorded of it; none recorded: its defaults.
 /// None where this version knows neither the service nor such settings.
-#[must_use]
 pub fn files(name: &str, recorded: Option<&Map<String, Value>>, setup: &Setup) -> Option<Vec<Configuration>> {
     let kind = kind(name)?;
     // What an older version recorded may lack a setting that there is now, and have one that is gone.
@@ -74,7 +72,6 @@ pub fn files(name: &str, recorded: Option<&Map<String, Value>>, setup: &Setup) -
 
 /// A scenario's services in the order of their start: those that `names` says, each with what it needs before it. `settings` are
 /// the study's, by service.
-#[must_use]
 pub fn wanted(names: &[&'static str], settings: &BTreeMap<String, Map<String, Value>>) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for kind in names.iter().filter_map(|name| kind(name)) {
@@ -92,7 +89,6 @@ pub fn wanted(names: &[&'static str], settings: &BTreeMap<String, Map<String, Va
 }
 
 /// The service of this name.
-#[must_use]
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
 }

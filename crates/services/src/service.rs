@@ -66,7 +66,6 @@ pub trait ServiceSettings {
 }
 
 /// Checked settings as a service's own struct, for [`Kind::read`].
-#[must_use]
 pub fn read<T: ServiceSettings + DeserializeOwned + 'static>(checked: &Map<String, Value>) -> Box<dyn ServiceSettings> {
     Box::new(settings::typed::<T>(checked))
 }
@@ -82,21 +81,18 @@ pub struct Missing {
 
 impl Missing {
     /// A program that one of Debian's packages has.
-    #[must_use]
     pub fn package(what: &str, package: &str) -> Missing {
         Missing { what: format!("{what} is not installed"), remedy: format!("install the package {package}") }
     }
 }
 
 /// A program, where it is in one of the folders that servers are installed to.
-#[must_use]
 pub fn installed(name: &str) -> Option<PathBuf> {
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/local/nginx/sbin"];
     folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
 /// What a program says when it is asked by this argument, on both of its outputs.
-#[must_use]
 pub fn said(program: &Path, argument: &str) -> String {
     let said = |output: std::process::Output| [output.stdout, output.stderr].concat();
     let bytes = std::process::Command::new(program).arg(argument).output().map(said).unwrap_or_default();
@@ -124,7 +120,6 @@ pub struct Place {
 
 impl Place {
     /// With these folders, and nothing else that an installation may have.
-    #[must_use]
     pub fn new(data: PathBuf, run: PathBuf) -> Place {
         let (cpus, sockets) = (Vec::new(), BTreeMap::new());
         Place { data, log: None, run, cpus, sockets, skip_fsync: false, network: None }
@@ -251,7 +246,6 @@ pub struct User {
 
 impl User {
     /// The first of these users that there is, when this process may become another at all.
-    #[must_use]
     pub fn first_of(names: &[&str]) -> Option<User> {
         if !nix::unistd::geteuid().is_root() {
             return None;
@@ -345,7 +339,6 @@ impl Error {
     }
 
     /// What the server or its program said last.
-    #[must_use]
     pub fn log(&self) -> &str {
         match self {
             Error::Program { log, .. } | Error::Slow { log, .. } => log,
@@ -355,7 +348,6 @@ impl Error {
 
     /// What the server complains of, in one line without its time: the first that it calls an error, else its last; where it
     /// said nothing, what happened to it.
-    #[must_use]
     pub fn complaint(&self) -> String {
         if let Error::Asked { source: wire::Error::Refused { message, .. }, .. } = self {
             return message.clone();
@@ -370,7 +362,6 @@ impl Error {
 }
 
 /// The lines of a server's messages that it calls errors, each from its mark on; without what it says to whoever comes too early.
-#[must_use]
 pub fn complaints(messages: &str) -> Vec<String> {
     let marked = |line: &str| {
         let marked = ERRORS.iter().find_map(|mark| line.find(mark)).map(|at| line[at..].trim().to_string());

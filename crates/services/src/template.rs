@@ -66,7 +66,6 @@ fn place(cache: &Path, identity: &str) -> PathBuf {
 
 impl Template {
     /// The template of this identity, when there is a whole one. A stale one, of another identity, is none.
-    #[must_use]
     pub fn open(cache: &Path, identity: &str) -> Option<Template> {
         let folder = place(cache, identity);
         let manifest: Manifest = serde_json::from_slice(&std::fs::read(folder.join(MANIFEST)).ok()?).ok()?;
@@ -74,7 +73,6 @@ impl Template {
     }
 
     /// Bytes of all its files.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.manifest.files.iter().map(|file| file.bytes).sum()
     }
@@ -133,7 +131,6 @@ impl Unfinished {
     }
 
     /// Where its server puts its files.
-    #[must_use]
     pub fn files(&self) -> PathBuf {
         self.folder.join(FILES)
     }

@@ -26,7 +26,6 @@ const BYTE_UNITS: &[(&str, u64)] = &[
 const SECOND_UNITS: &[(&str, f64)] = &[("us", 1e-6), ("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
 
 /// Bytes of `"4GiB"`, `"512 MiB"`, `"4096B"`; a bare number has no unit and is refused.
-#[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let (number, unit) = split_unit(text)?;
     let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit)?.1;
@@ -35,7 +34,6 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 }
 
 /// Seconds of `"30s"`, `"5min"`, `"1h 30min"`, `"250ms"`: the larger unit first.
-#[must_use]
 pub fn parse_seconds(text: &str) -> Option<f64> {
     let (mut seconds, mut last) = (0.0, f64::INFINITY);
     let mut rest = text.trim();
@@ -54,14 +52,12 @@ pub fn parse_seconds(text: &str) -> Option<f64> {
 }
 
 /// The fraction of `"2%"` (0.02).
-#[must_use]
 pub fn parse_percent(text: &str) -> Option<f64> {
     let (number, unit) = split_unit(text)?;
     (unit == "%" && number.is_finite()).then_some(number / 100.0)
 }
 
 /// Bytes in the largest binary unit that keeps them short: `1.5GiB`.
-#[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     for (name, factor) in BYTE_UNITS.iter().filter(|(name, _)| name.ends_with("iB")) {
         if bytes >= *factor {
@@ -73,7 +69,6 @@ pub fn format_bytes(bytes: u64) -> String {
 }
 
 /// Seconds as a person says them: `850ms`, `12s`, `4min 10s`, `2h 5min`.
-#[must_use]
 pub fn format_seconds(seconds: f64) -> String {
     if seconds < 1.0 {
         return format!("{:.0}ms", seconds * 1000.0);
@@ -91,7 +86,6 @@ pub fn format_seconds(seconds: f64) -> String {
 }
 
 /// A fraction as a percentage, without the noise of floating point: `0.07` is `7%`.
-#[must_use]
 pub fn format_percent(fraction: f64) -> String {
     format!("{}%", (fraction * 1e8).round() / 1e6)
 }

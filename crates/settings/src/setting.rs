@@ -109,7 +109,6 @@ impl Setting {
     }
 
     /// Whether a value in plain form is one that [`Setting::check`] gives, or the absence of one where there is no default.
-    #[must_use]
     pub fn admits(&self, plain: &Value) -> bool {
         let is_within = |min: f64, max: f64| plain.as_f64().is_some_and(|value| (min..=max).contains(&value));
         let is_it = match self.kind {
@@ -124,7 +123,6 @@ impl Setting {
     ///
     /// # Panics
     /// When the table's own default does not pass its own check: a mistake in the table.
-    #[must_use]
     pub fn default_value(&self) -> Value {
         let Some(written) = self.default_written() else { return Value::Null };
         self.check(&written).expect("a default in the table passes its own check")
@@ -134,7 +132,6 @@ impl Setting {
     ///
     /// # Panics
     /// When the table's own default is not a value of its kind: a mistake in the table.
-    #[must_use]
     pub fn default_written(&self) -> Option<Value> {
         let text = self.default?;
         Some(match self.kind {
@@ -154,7 +151,6 @@ impl Setting {
 
 impl Kind {
     /// What is allowed, in words, for messages and help.
-    #[must_use]
     pub fn allowed(&self) -> String {
         use crate::quantity::{format_bytes, format_percent, format_seconds};
         match *self {
@@ -270,7 +266,6 @@ pub fn check_all(settings: &[Setting], table: &Map<String, Value>) -> Result<Map
 }
 
 /// Every setting at its default, in plain form; settings without one are `Null`.
-#[must_use]
 pub fn defaults(settings: &[Setting]) -> Map<String, Value> {
     settings.iter().map(|setting| (setting.name.to_string(), setting.default_value())).collect()
 }
@@ -279,7 +274,6 @@ pub fn defaults(settings: &[Setting]) -> Map<String, Value> {
 ///
 /// # Panics
 /// When the table of settings lets through what the struct can't hold: a fault of the kind's.
-#[must_use]
 pub fn typed<T: DeserializeOwned>(checked: &Map<String, Value>) -> T {
     serde_json::from_value(Value::Object(checked.clone())).expect("the table of settings checked every field")
 }

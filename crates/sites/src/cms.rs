@@ -61,7 +61,6 @@ pub const SERVICES: [&str; 2] = [wordpress::DATABASE, mediawiki::DATABASE];
 
 impl<'a> Places<'a> {
     /// With those of the servers that run, by service.
-    #[must_use]
     pub fn of(site: &'a Path, sockets: &'a BTreeMap<String, PathBuf>) -> Places<'a> {
         Places { site, mariadb: &sockets[wordpress::DATABASE], postgres: &sockets[mediawiki::DATABASE] }
     }

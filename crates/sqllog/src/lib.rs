@@ -46,25 +46,21 @@ impl Form {
     ];
 
     /// The form of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Form> {
         Form::ALL.iter().find(|(_, own)| *own == name).map(|(form, _)| *form)
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         Form::ALL.iter().find(|(form, _)| *form == self).map_or("", |(_, name)| name)
     }
 
     /// Whether it is PostgreSQL's.
-    #[must_use]
     pub fn is_postgres(self) -> bool {
         matches!(self, Form::Stderr | Form::Csv | Form::Json)
     }
 
     /// The form that a log's beginning has.
-    #[must_use]
     pub fn of(head: &str) -> Form {
         let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         if first.starts_with('{') {

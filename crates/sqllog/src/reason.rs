@@ -28,7 +28,6 @@ pub enum Reason {
 
 impl Reason {
     /// What it is, of one or many.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Reason::CutTransaction => "of transactions that the log cuts in half",

@@ -31,44 +31,37 @@ pub struct Log {
 
 impl Log {
     /// Each different text.
-    #[must_use]
     pub fn texts(&self) -> &[Box<str>] {
         &self.texts
     }
 
     /// A step's parameters; none: NULL.
-    #[must_use]
     pub fn params(&self, step: &Step) -> &[Option<Box<str>>] {
         &self.params[step.params.start as usize..step.params.end as usize]
     }
 
     /// Whether a session has no prepared statement behind this step.
-    #[must_use]
     pub fn forgets_prepared(&self, step: &Step) -> bool {
         self.forgets[step.text as usize]
     }
 
     /// What this step does to locks that outlive transactions.
-    #[must_use]
     pub fn lock(&self, step: &Step) -> Option<Lock> {
         self.locks[step.text as usize]
     }
 
     /// Statements that are to be replayed.
-    #[must_use]
     pub fn statements(&self) -> u64 {
         self.sessions.iter().map(|session| session.steps.len() as u64).sum()
     }
 
     /// The moment when the first session began, and the one when the last ended.
-    #[must_use]
     pub fn span(&self) -> Range<i64> {
         let from = self.sessions.iter().map(Session::from).min().unwrap_or(0);
         from..self.sessions.iter().map(Session::to).max().unwrap_or(from)
     }
 
     /// The most sessions that were there at a time.
-    #[must_use]
     pub fn concurrency(&self) -> usize {
         let mut ends: Vec<i64> = self.sessions.iter().map(Session::to).collect();
         ends.sort_unstable();
@@ -107,13 +100,11 @@ impl Session {
     }
 
     /// Its first moment in the log.
-    #[must_use]
     pub fn from(&self) -> i64 {
         self.began.or_else(|| Some(self.steps.first()?.at_microseconds)).unwrap_or_default()
     }
 
     /// Its last moment in the log.
-    #[must_use]
     pub fn to(&self) -> i64 {
         let last = self.steps.last().map_or(i64::MIN, |step| step.at_microseconds);
         self.ended.unwrap_or(last).max(last).max(self.from())

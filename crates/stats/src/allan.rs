@@ -65,13 +65,11 @@ struct Estimate {
 
 impl Series {
     /// Its length.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.rates.len() as f64 * self.slice_seconds
     }
 
     /// The spread at this length as measured, with the chi-square interval of its degrees of freedom. None: the series is too short.
-    #[must_use]
     pub fn spread(&self, seconds: f64) -> Option<Spread> {
         let estimate = self.estimate((seconds / self.slice_seconds).round() as usize)?;
         let of_quantile = |share: f64| {
@@ -108,7 +106,6 @@ impl Series {
     /// The noise that its Allan variances at 4, 8, 16 … slices fit. Those hardly depend on each other (they are Haar wavelet variances:
     /// Percival and Guttorp, "Long-memory processes, the Allan variance and wavelets", 1994), so that each counts as a chi-square variable of its
     /// own. Where not even the best noise fits, the limits are wider by as much (quasi-likelihood: McCullagh and Nelder, chapter 9).
-    #[must_use]
     pub fn fit(&self) -> Option<Fit> {
         let lengths = std::iter::successors(Some(FITTED_SLICES_MIN), |slices| Some(slices * 2));
         let estimates: Vec<Estimate> = lengths.map_while(|slices| self.estimate(slices)).collect();
@@ -189,7 +186,6 @@ fn white_parts(estimates: &[Estimate], lasting: MachineNoise) -> Vec<Point> {
 
 impl Fit {
     /// What the noise comes to at this length, and between which limits it may be.
-    #[must_use]
     pub fn spread(&self, seconds: f64) -> Spread {
         let of = |noise: &MachineNoise| noise.allan_variance(seconds).sqrt();
         let (low, high) = range(self.likely.iter().map(of));
@@ -197,7 +193,6 @@ impl Fit {
     }
 
     /// Between which limits the seconds lie that the noise lasts, as far as the series shows them: none below its slices and above its length.
-    #[must_use]
     pub fn correlation_seconds(&self) -> (Option<f64>, Option<f64>) {
         let (low, high) = range(self.likely.iter().map(|noise| noise.correlation_seconds));
         let is_seen = |limit: &f64| *limit > self.slice_seconds && *limit < self.seconds;
@@ -205,7 +200,6 @@ impl Fit {
     }
 
     /// Whether anything lasts at all, as far as the series shows.
-    #[must_use]
     pub fn has_lasting_part(&self) -> bool {
         self.likely.iter().all(|noise| noise.lasting > 0.0)
     }

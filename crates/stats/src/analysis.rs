@@ -87,7 +87,6 @@ pub struct Claim {
 }
 
 /// Analyses one metric.
-#[must_use]
 pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let held = held(observations, rules);
     let claims = claims(observations, rules, &held, |differences| Some(sign_flip_p(differences)));
@@ -119,7 +118,6 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
 }
 
 /// The claims of the declared family, and what they are held to; without the exact check beside each.
-#[must_use]
 pub fn family(observations: &Observations, rules: &Rules) -> (Vec<Claim>, Held) {
     let held = held(observations, rules);
     (claims(observations, rules, &held, |_| None), held)
@@ -176,7 +174,6 @@ fn claims(
 }
 
 /// The best set among candidates, none of which stalled, that were measured at all: as indices into all cells.
-#[must_use]
 pub fn best_of(observations: &Observations, candidates: &[usize], rules: &Rules) -> Option<BestSet> {
     let measured: Vec<usize> =
         candidates.iter().copied().filter(|cell| observations.rounds.iter().any(|row| row[*cell].is_some())).collect();

@@ -20,7 +20,6 @@ pub struct BestSet {
 /// The best set of cells: `values[cell][round]` on the log scale, more is better, none is a hole. Each pair is held against each other over
 /// the rounds that both have. One event covers every bound, so that picking from the same data is allowed. None below two cells, or where no
 /// pair has two rounds; a bound against a cell with which one has fewer is infinite.
-#[must_use]
 pub fn best_set(values: &[Vec<Option<f64>>], alpha: f64) -> Option<BestSet> {
     let cells = 0..values.len();
     let others = |i: usize| cells.clone().filter(move |j| *j != i);

@@ -30,7 +30,6 @@ pub struct CarryOver {
 }
 
 /// By rounds. None where fewer than two rounds can tell: too few turns, or the orders never differ.
-#[must_use]
 pub fn carry_over(rounds: &[Vec<Turn>], scenarios: usize, confidence: f64) -> Option<CarryOver> {
     let estimates: Vec<Vec<f64>> = rounds.iter().filter_map(|round| effects(round, scenarios)).collect();
     // Two scenarios have one effect, seen from either.
@@ -89,7 +88,6 @@ fn code(columns: &mut [f64], index: usize) {
 }
 
 /// Stretches in which nobody has a second turn.
-#[must_use]
 pub fn cycles(turns: &[Turn]) -> Vec<&[Turn]> {
     let (mut found, mut start) = (Vec::new(), 0);
     for index in 0..turns.len() {
@@ -143,7 +141,6 @@ pub struct Balance {
 }
 
 /// Of orders of scenarios; none without a pair.
-#[must_use]
 pub fn worst_balance(orders: &[Vec<usize>], scenarios: usize) -> Option<Balance> {
     let mut before = vec![0_usize; scenarios * scenarios];
     for order in orders {

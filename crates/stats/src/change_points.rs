@@ -59,14 +59,12 @@ pub enum Course {
 
 impl Course {
     /// Whether its mean is of one state. What is too short to say is not held against it.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         matches!(self, Course::TooShort | Course::Steady | Course::Cyclic { .. })
     }
 }
 
 /// How a run went by its rate, once a second; changes smaller than `tolerance`, a fraction, are none.
-#[must_use]
 pub fn course(rates: &[f64], tolerance: f64) -> Course {
     let Some((values, width)) = averaged(rates) else { return Course::TooShort };
     let seconds = |count: usize| (count * width) as f64;
@@ -96,7 +94,6 @@ pub fn course(rates: &[f64], tolerance: f64) -> Course {
 
 /// Seconds from which on a rate, once a second, has another level than before, as [`course`] judges it: none where it comes and goes
 /// with a period, or is too short to say.
-#[must_use]
 pub fn level_changes(rates: &[f64], tolerance: f64) -> Vec<usize> {
     let Some((values, width)) = averaged(rates) else { return Vec::new() };
     if period(&values).is_some_and(|period| swings(&values, period, tolerance)) {
@@ -182,7 +179,6 @@ fn swings(values: &[f64], period: usize, tolerance: f64) -> bool {
 
 /// Where a Gaussian series changes its mean or variance: the first index of each stretch but the first, by PELT with the penalty
 /// above. The best of all ways to cut it.
-#[must_use]
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let n = values.len();
     if n < 2 * LENGTH_MIN {

@@ -21,7 +21,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// In words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -33,7 +32,6 @@ impl Verdict {
     }
 
     /// Whether it claims a difference.
-    #[must_use]
     pub fn is_claim(self) -> bool {
         matches!(self, Verdict::Faster | Verdict::Slower | Verdict::Negligible)
     }
@@ -54,7 +52,6 @@ pub struct Held {
 
 impl Held {
     /// Each comparison's own level: of Holm's first step, and of each "the same" (Bonferroni; F18).
-    #[must_use]
     pub fn level(&self) -> f64 {
         self.alpha / self.family.max(1) as f64
     }
@@ -62,7 +59,6 @@ impl Held {
 
 /// The verdict of one contrast (F6). `p` is the corrected one (Holm's, in a family); equivalence is two one-sided tests: the interval at
 /// 1 − 2·level lies inside the margin, so that no "the same" of the family is wrong in more than alpha of studies.
-#[must_use]
 pub fn verdict(contrast: &Contrast, p: f64, held: &Held) -> Verdict {
     let is_better = (contrast.mean > 0.0) == held.more_is_better;
     decide(contrast.interval(1.0 - 2.0 * held.level()), p < held.alpha, held.margin, is_better)
@@ -82,7 +78,6 @@ fn decide((low, high): (f64, f64), is_real: bool, margin: f64, better: bool) -> 
 }
 
 /// Holm's step-down adjustment.
-#[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p.len()];
     let mut running: f64 = 0.0;
@@ -94,7 +89,6 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 }
 
 /// Benjamini and Hochberg's adjustment, for exploratory tables.
-#[must_use]
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![0.0; p.len()];
     let mut running: f64 = 1.0;
@@ -132,7 +126,6 @@ pub struct Difference {
 
 impl Difference {
     /// As [`verdict`], of this difference.
-    #[must_use]
     pub fn verdict(&self, p: f64, held: &Held) -> Verdict {
         let half = student(self.degrees_of_freedom).inverse_cdf(1.0 - held.level()) * self.standard_error;
         let is_better = (self.difference > 0.0) == held.more_is_better;
@@ -141,7 +134,6 @@ impl Difference {
 }
 
 /// Welch's test on logarithms; what never varies strays by [`RESOLUTION`], as in [`contrast`]. None below two values a side.
-#[must_use]
 pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Difference> {
     if a.len() < 2 || b.len() < 2 {
         return None;
@@ -161,7 +153,6 @@ pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Difference> {
 }
 
 /// Two samples taken in turns, value by value (F1). None below two pairs.
-#[must_use]
 pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Difference> {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let Contrast { mean: difference, standard_error, low, high, p, .. } = contrast(&differences, confidence)?;

@@ -19,7 +19,6 @@ pub struct Step {
 
 /// Steps of round means on the log scale. Of all places the one with the largest t is tested, with p times the number of places
 /// (Bonferroni); what lies before and after a step is searched again. None where a line fits better: that is drift.
-#[must_use]
 pub fn steps(round_means: &[f64]) -> Vec<Step> {
     let mut bounds = Vec::new();
     search(round_means, 0, &mut bounds);
@@ -81,14 +80,12 @@ fn squares(values: &[f64]) -> f64 {
 
 /// The least-squares line through round means on the log scale, as the change from first to last round, a fraction.
 /// None below three rounds.
-#[must_use]
 pub fn drift(round_means: &[f64]) -> Option<f64> {
     let rounds = round_means.len();
     (rounds >= 3).then(|| (slope(round_means) * (rounds as f64 - 1.0)).exp_m1())
 }
 
 /// Least-squares slope over 0, 1, 2 …
-#[must_use]
 pub fn slope(values: &[f64]) -> f64 {
     let centre = (values.len() as f64 - 1.0) / 2.0;
     let mean = mean(values);

@@ -42,7 +42,6 @@ pub struct Interaction {
 
 /// Each factor's swing, over the combinations in which both levels were measured (F2). None of a factor whose levels were never
 /// measured with all else equal.
-#[must_use]
 pub fn swings(observations: &Observations, confidence: f64) -> Vec<Swing> {
     let of_factor = |(factor, levels): &(String, Vec<String>)| {
         let effects = observations.level_effects(factor, levels)?;
@@ -66,7 +65,6 @@ pub fn swings(observations: &Observations, confidence: f64) -> Vec<Swing> {
 }
 
 /// For each pair of factors what stands out most, where two levels of both were measured with all else equal.
-#[must_use]
 pub fn interactions(observations: &Observations, confidence: f64) -> Vec<Interaction> {
     let factors = observations.factors();
     let mut found = Vec::new();

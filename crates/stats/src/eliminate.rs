@@ -24,14 +24,12 @@ pub struct Looks {
 impl Looks {
     /// The part of the level that the look after this round has. Earlier looks have more, as one over the square root of the look's
     /// number: with few rounds more of the level buys much of the quantile, and a drop saves most.
-    #[must_use]
     pub fn share(&self, round: u32) -> f64 {
         let weight = |round: u32| 1.0 / f64::from(round + 1 - FIRST_LOOK).sqrt();
         weight(round) / (FIRST_LOOK..=self.rounds_max.max(round)).map(weight).sum::<f64>()
     }
 
     /// The critical value after a round, for differences over so many rounds, two at least.
-    #[must_use]
     pub fn critical(&self, round: u32, rounds: usize) -> f64 {
         let others = (self.candidates.max(2) - 1) as f64;
         t_quantile(1.0 - self.alpha * self.share(round) / others, rounds - 1)
@@ -56,7 +54,6 @@ pub struct Worse {
 }
 
 /// Which of the `standing` cells are shown to be worse than another of them that `may_beat(it, cell)`.
-#[must_use]
 pub fn worse(
     observations: &Observations,
     standing: &[usize],

@@ -28,7 +28,6 @@ pub struct OverHosts {
 }
 
 /// A contrast over hosts, `rounds[host]` each. None below four hosts with rounds: use [`these_hosts`].
-#[must_use]
 pub fn over_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<OverHosts> {
     let hosts: Vec<usize> = (0..rounds.len()).filter(|host| !rounds[*host].is_empty()).collect();
     if hosts.len() < HOSTS_MIN {
@@ -54,7 +53,6 @@ pub fn over_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<OverHosts> {
 ///
 /// A round strays by more than the mean of a host's rounds does: what the mean takes off its variance comes back. That part is known by the
 /// rounds and not by the hosts; with the hosts' degrees of freedom for both the limits are rather too wide.
-#[must_use]
 pub fn further_rounds(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)> {
     let most = rounds.iter().map(Vec::len).max()?;
     let level = 1.0 - (1.0 - confidence) / most.max(1) as f64;
@@ -73,7 +71,6 @@ pub fn further_rounds(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)
 /// spread of its own, and degrees of freedom are Satterthwaite's (1946; Welch's, for more than two): a host that strays and has few rounds must
 /// not be taken for as quiet as one that has many. Its count of rounds is one more than these, rounded down. A host with a single round says nothing
 /// of how it strays: it is taken to stray as the one does that strays most, with one degree of freedom. None where all have a single one.
-#[must_use]
 pub fn these_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<Contrast> {
     let measured: Vec<&Vec<f64>> = rounds.iter().filter(|rounds| !rounds.is_empty()).collect();
     let spread = |rounds: &&&Vec<f64>| rounds.len() > 1;
@@ -131,7 +128,6 @@ pub struct RandomEffects {
 
 impl RandomEffects {
     /// Of at least two figures.
-    #[must_use]
     pub fn of(means: &[f64], variances: &[f64]) -> RandomEffects {
         let degrees = means.len() as f64 - 1.0;
         let fixed = weighted(means, variances, 0.0);
@@ -148,14 +144,12 @@ impl RandomEffects {
     }
 
     /// The mean with its interval.
-    #[must_use]
     pub fn contrast(&self, confidence: f64) -> Contrast {
         let error = (self.factor / self.weights).sqrt().max(RESOLUTION / (self.count as f64).sqrt());
         contrast(self.mean, error, self.count, confidence)
     }
 
     /// Where a further figure with this variance lies.
-    #[must_use]
     pub fn prediction(&self, variance: f64, confidence: f64) -> (f64, f64) {
         let spread = self.factor * (self.tau_squared + variance + 1.0 / self.weights);
         let least = RESOLUTION.powi(2) * (1.0 + 1.0 / self.count as f64);
@@ -212,7 +206,6 @@ fn apart(means: &[f64], variances: &[f64], confidence: f64) -> Vec<usize> {
 
 /// Half the width of the interval over so many hosts with so many rounds each, log scale: hosts differ by `tau`, rounds on a host stray by
 /// `deviation`.
-#[must_use]
 pub fn half_width(hosts: usize, rounds: usize, tau: f64, deviation: f64, confidence: f64) -> f64 {
     let variance = (tau.powi(2) + deviation.powi(2) / rounds as f64) / hosts as f64;
     t_quantile(0.5 + confidence / 2.0, hosts - 1) * variance.sqrt()

@@ -24,44 +24,37 @@ pub struct Contrast {
 
 impl Contrast {
     /// The ratio: 1.42 is 42 % more.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.mean.exp()
     }
 
     /// Lower end of the ratio's interval.
-    #[must_use]
     pub fn ratio_low(&self) -> f64 {
         self.low.exp()
     }
 
     /// Upper end of the ratio's interval.
-    #[must_use]
     pub fn ratio_high(&self) -> f64 {
         self.high.exp()
     }
 
     /// Half the interval's width, log scale.
-    #[must_use]
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 
     /// The interval at another confidence: (low, high), log scale.
-    #[must_use]
     pub fn interval(&self, confidence: f64) -> (f64, f64) {
         let half = t_quantile(0.5 + confidence / 2.0, self.rounds - 1) * self.standard_error;
         (self.mean - half, self.mean + half)
     }
 
     /// The smallest difference that a test at this level would have found with 80 % power, as a fraction (F9).
-    #[must_use]
     pub fn minimum_detectable_effect(&self, level: f64) -> f64 {
         minimum_detectable_log(self.standard_deviation, self.rounds, level).exp_m1()
     }
 
     /// The same contrast the other way round.
-    #[must_use]
     pub fn flipped(&self) -> Contrast {
         Contrast { mean: -self.mean, low: -self.high, high: -self.low, ..*self }
     }
@@ -73,7 +66,6 @@ pub const RESOLUTION: f64 = 0.001 / 3.464_101_615_137_754_6;
 
 /// The mean of one number a round, with its t interval (F1). None below two rounds, and where one is not finite: the logarithm of
 /// what is zero or less.
-#[must_use]
 pub fn contrast(differences: &[f64], confidence: f64) -> Option<Contrast> {
     let rounds = differences.len();
     if rounds < 2 || !differences.iter().all(|difference| difference.is_finite()) {
@@ -91,13 +83,11 @@ pub fn contrast(differences: &[f64], confidence: f64) -> Option<Contrast> {
 ///
 /// # Panics
 /// Without degrees of freedom: callers have at least two rounds.
-#[must_use]
 pub fn t_quantile(probability: f64, degrees_of_freedom: usize) -> f64 {
     student(degrees_of_freedom as f64).inverse_cdf(probability)
 }
 
 /// Two-sided p of a t value.
-#[must_use]
 pub fn two_sided_p(t: f64, degrees_of_freedom: usize) -> f64 {
     2.0 * student(degrees_of_freedom as f64).cdf(-t.abs())
 }
@@ -107,7 +97,6 @@ pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
 }
 
 /// Rounds until a contrast with this standard deviation has this half-width (log scale); at most 10,000.
-#[must_use]
 pub fn rounds_for_half_width(standard_deviation: f64, half_width: f64, confidence: f64) -> usize {
     let wide = |rounds: &usize| {
         t_quantile(0.5 + confidence / 2.0, rounds - 1) * standard_deviation / (*rounds as f64).sqrt() > half_width
@@ -116,7 +105,6 @@ pub fn rounds_for_half_width(standard_deviation: f64, half_width: f64, confidenc
 }
 
 /// Ranks (from 1) of the order statistics that enclose the median with this confidence (F11). None when there are too few.
-#[must_use]
 pub fn median_interval_ranks(count: usize, confidence: f64) -> Option<(usize, usize)> {
     let binomial = Binomial::new(0.5, count as u64).ok()?;
     let covered = |low: usize| 1.0 - 2.0 * binomial.cdf(low as u64 - 1);
@@ -125,13 +113,11 @@ pub fn median_interval_ranks(count: usize, confidence: f64) -> Option<(usize, us
 }
 
 /// Arithmetic mean.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Standard deviation with n − 1.
-#[must_use]
 pub fn standard_deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
@@ -141,7 +127,6 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
 ///
 /// # Panics
 /// Of nothing.
-#[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -17,7 +17,6 @@ pub struct MachineNoise {
 impl MachineNoise {
     /// Variance of an average over so many seconds around the mean of all time. The part that lasts: 2 (x − 1 + e⁻ˣ) / x², x = T / τ
     /// (Papoulis, "Probability, random variables and stochastic processes", on ergodicity of the mean).
-    #[must_use]
     pub fn variance_of_average(&self, seconds: f64) -> f64 {
         let x = seconds / self.correlation_seconds;
         // The formula loses digits where x is small: there its series.
@@ -26,7 +25,6 @@ impl MachineNoise {
     }
 
     /// Covariance of two averages over so many seconds, the second of which begins `gap` seconds after the first one's end.
-    #[must_use]
     pub fn covariance(&self, seconds: f64, gap: f64) -> f64 {
         let x = seconds / self.correlation_seconds;
         let share = if x < 1e-2 { 1.0 - x / 2.0 + x * x / 6.0 } else { -(-x).exp_m1() / x };
@@ -35,14 +33,12 @@ impl MachineNoise {
 
     /// Half the mean square of the difference of neighbouring averages (Allan, "Statistics of atomic frequency standards", 1966); of a
     /// Gauss-Markov process as in IEEE Std 952, annex C.
-    #[must_use]
     pub fn allan_variance(&self, seconds: f64) -> f64 {
         self.variance_of_average(seconds) - self.covariance(seconds, 0.0)
     }
 
     /// Variance of the difference of two scenarios' averages over a round, the mean over all pairs, where `order` says whose turn it is,
     /// one after the other. An exact sum over the covariances of all turns.
-    #[must_use]
     pub fn contrast_variance(&self, order: &[usize], turns: &Turns) -> f64 {
         let scenarios = order.iter().max().map_or(0, |last| last + 1);
         if scenarios < 2 {

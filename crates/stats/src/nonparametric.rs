@@ -11,7 +11,6 @@ const DRAWN_PATTERNS: u32 = 100_000;
 
 /// Exact two-sided sign-flip p: the share of sign patterns whose sum is at least as far from zero as what was seen.
 /// Above 20 rounds by 100,000 patterns drawn with a fixed seed.
-#[must_use]
 pub fn sign_flip_p(differences: &[f64]) -> f64 {
     let Some((first, rest)) = differences.split_first() else { return 1.0 };
     let seen = differences.iter().sum::<f64>().abs();
@@ -45,7 +44,6 @@ pub fn sign_flip_p(differences: &[f64]) -> f64 {
 ///
 /// # Panics
 /// Of nothing.
-#[must_use]
 pub fn hodges_lehmann(differences: &[f64]) -> f64 {
     let walsh: Vec<f64> = differences
         .iter()

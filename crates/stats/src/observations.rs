@@ -50,7 +50,6 @@ impl Rules {
     ///
     /// The half that is left covers the stop rule, too: looking at widths lets a study end sooner when its spread happens to look small, so
     /// that the nominal 95 % interval covers less (92.5 to 94.8 % in simulations); `tests/it/simulations.rs` measures both.
-    #[must_use]
     pub fn alpha(&self) -> f64 {
         (1.0 - self.confidence) * 0.5_f64.powi(i32::try_from(self.looks.max(1)).unwrap_or(i32::MAX))
     }
@@ -75,39 +74,33 @@ pub struct Declared {
 
 impl Observations {
     /// Cells that are no control.
-    #[must_use]
     pub fn candidates(&self) -> Vec<usize> {
         (0..self.cells.len()).filter(|cell| !self.cells[*cell].control).collect()
     }
 
     /// Whether a load stalled in this cell: a value is zero (or below), whose logarithm is no number. So is none of the cell's mean, and
     /// none of a contrast with it, however many rounds there are: see "Zero" in docs/statistics.md.
-    #[must_use]
     pub fn has_stalled(&self, cell: usize) -> bool {
         self.rounds.iter().any(|row| row[cell].is_some_and(|value| value <= 0.0))
     }
 
     /// Whether a cell gets more rounds, as far as values tell: what fails in two rounds in a row is given up.
-    #[must_use]
     pub fn is_measured_yet(&self, cell: usize) -> bool {
         self.rounds.iter().rev().take(2).any(|row| row[cell].is_some())
     }
 
     /// Candidates that did not stall: of these alone a logarithm can be taken.
-    #[must_use]
     pub fn unstalled(&self) -> Vec<usize> {
         self.candidates().into_iter().filter(|cell| !self.has_stalled(*cell)).collect()
     }
 
     /// Whether a cell of a contrast stalled, so that the contrast can't be decided.
-    #[must_use]
     pub fn is_undecided(&self, declared: &Declared) -> bool {
         declared.weights.iter().any(|(cell, _)| self.has_stalled(*cell))
     }
 
     /// One number a round for a declared contrast, on the log scale; rounds with a hole in one of its cells are left out. None at all
     /// where one of its cells stalled: to leave out those rounds would make it look better than it is.
-    #[must_use]
     pub fn differences(&self, declared: &Declared) -> Vec<f64> {
         if self.is_undecided(declared) {
             return Vec::new();
@@ -119,7 +112,6 @@ impl Observations {
     }
 
     /// `[cell][round]` on the log scale, for these cells, none of which stalled, and the rounds in which all of them have a value.
-    #[must_use]
     pub fn complete(&self, cells: &[usize]) -> Vec<Vec<f64>> {
         let rows: Vec<Vec<f64>> = self
             .rounds
@@ -130,7 +122,6 @@ impl Observations {
     }
 
     /// Mean logarithm of each round in which every candidate that did not stall has a value.
-    #[must_use]
     pub fn round_means(&self) -> Vec<f64> {
         let candidates = self.unstalled();
         if candidates.is_empty() {
@@ -143,7 +134,6 @@ impl Observations {
     }
 
     /// Factors with more than one level over the candidates, and their levels in order of first appearance.
-    #[must_use]
     pub fn factors(&self) -> Vec<(String, Vec<String>)> {
         let mut factors: Vec<(String, Vec<String>)> = Vec::new();
         for cell in self.candidates() {
@@ -160,7 +150,6 @@ impl Observations {
     }
 
     /// Whether the candidates are every combination of the factors' levels, each once.
-    #[must_use]
     pub fn is_full_factorial(&self) -> bool {
         let factors = self.factors();
         let combinations = factors.iter().map(|(_, levels)| levels.len()).product::<usize>();
@@ -175,7 +164,6 @@ impl Observations {
     /// The declared family: all pairs of levels of each factor as main effects, over the combinations of the other factors that
     /// both levels were measured in (a full factorial: all of them); every candidate against the baseline where a pair has no
     /// such combination.
-    #[must_use]
     pub fn family(&self) -> Vec<Declared> {
         let effects: Option<Vec<Vec<Declared>>> =
             self.factors().iter().map(|(factor, levels)| self.main_effects(factor, levels)).collect();
@@ -192,7 +180,6 @@ impl Observations {
     }
 
     /// The contrast of two cells.
-    #[must_use]
     pub fn pair(&self, a: usize, b: usize) -> Declared {
         let label = |cell: usize| self.cells[cell].label.clone();
         Declared {
@@ -206,7 +193,6 @@ impl Observations {
     }
 
     /// The A/A control against the baseline, when both are there.
-    #[must_use]
     pub fn control(&self) -> Option<Declared> {
         let control = self.cells.iter().position(|cell| cell.control)?;
         let baseline = self.cells.iter().position(|cell| cell.baseline && !cell.control)?;

@@ -6,7 +6,6 @@ use crate::interval::median;
 pub const MODIFIED_Z_MAX: f64 = 3.5;
 
 /// Modified z of each value, 0.6745 (x − median) / MAD; all zero when more than half are equal.
-#[must_use]
 pub fn modified_z(values: &[f64]) -> Vec<f64> {
     if values.is_empty() {
         return Vec::new();

@@ -11,7 +11,6 @@ const STEPS: u32 = 400;
 
 /// The smallest difference (log scale) that a two-sided t test at this level finds with 80 % power. Of several comparisons the level is
 /// that of Holm's first step: the family's over its size.
-#[must_use]
 pub fn minimum_detectable_log(standard_deviation: f64, rounds: usize, level: f64) -> f64 {
     noncentrality(level, rounds - 1) * standard_deviation / (rounds as f64).sqrt()
 }

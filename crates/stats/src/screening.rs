@@ -84,7 +84,6 @@ pub struct Lenth {
 }
 
 /// Lenth's method for effects without repetitions (Technometrics 31, 1989).
-#[must_use]
 pub fn lenth(effects: &[f64], confidence: f64) -> Lenth {
     let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
     let first = 1.5 * median(&sizes);
@@ -100,7 +99,6 @@ pub fn lenth(effects: &[f64], confidence: f64) -> Lenth {
 }
 
 /// What a screen shows; none where a scenario has no value, or one has no logarithm.
-#[must_use]
 pub fn screening(screened: &Screened, keep: &Keep) -> Option<Screening> {
     let table = Table::of(screened)?;
     let factors = table.counts.len();

@@ -28,7 +28,6 @@ pub struct Shape {
 }
 
 /// Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, definition 7); none of nothing.
-#[must_use]
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -38,7 +37,6 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
 }
 
 /// `differences[quantile][round]`, log scale, of the same rounds. None below two rounds.
-#[must_use]
 pub fn shape(differences: &[Vec<f64>], confidence: f64) -> Option<Shape> {
     let contrasts: Vec<Contrast> =
         differences.iter().map(|of| contrast(of, confidence)).collect::<Option<Vec<Contrast>>>()?;
@@ -69,7 +67,6 @@ fn t_of(differences: &[f64], signs: u64) -> f64 {
 
 /// The declared family of each quantile, with p by permutation, then Holm's correction over the comparisons. One where a piece of 0 leaves
 /// a quantile without a logarithm is undecided at that quantile alone.
-#[must_use]
 pub fn families(quantiles: &[Observations], rules: &Rules) -> Vec<(Vec<Claim>, Held)> {
     let Some(first) = quantiles.first() else { return Vec::new() };
     let declared = first.family();

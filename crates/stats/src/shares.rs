@@ -22,14 +22,12 @@ pub struct Counted {
 
 impl Counted {
     /// The share that went wrong.
-    #[must_use]
     pub fn share(&self) -> f64 {
         if self.asked > 0.0 { self.wrong / self.asked } else { 0.0 }
     }
 }
 
 /// Whether the first side's share is shown to be larger, by one-sided tests at `level`; `blocks` are those in which both sides were measured.
-#[must_use]
 pub fn is_larger(blocks: &[[Counted; 2]], level: f64) -> bool {
     let sum = |side: usize| {
         blocks.iter().fold(Counted::default(), |sum, block| Counted {

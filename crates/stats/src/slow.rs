@@ -27,7 +27,6 @@ pub struct SlowMode {
 
 impl SlowMode {
     /// Of a scenario's pieces; none without any.
-    #[must_use]
     pub fn of(pieces: &[f64], more_is_better: bool) -> Option<SlowMode> {
         if pieces.is_empty() {
             return None;
@@ -45,7 +44,6 @@ impl SlowMode {
     }
 
     /// Of several scenarios together; none without any.
-    #[must_use]
     pub fn together(all: &[SlowMode]) -> Option<SlowMode> {
         let worst = all.iter().map(|one| one.worst).reduce(f64::min)?;
         let sum = |count: fn(&SlowMode) -> usize| all.iter().map(count).sum();
@@ -58,7 +56,6 @@ impl SlowMode {
     }
 
     /// Share of the pieces that are slow.
-    #[must_use]
     pub fn share(&self) -> f64 {
         self.slow as f64 / self.of.max(1) as f64
     }
@@ -69,14 +66,12 @@ impl SlowMode {
     }
 
     /// Whether one of two is slow more often, so that their means alone say neither "the same" nor "faster".
-    #[must_use]
     pub fn differs_from(&self, other: &SlowMode) -> bool {
         self.is_more_than(other) || other.is_more_than(self)
     }
 }
 
 /// The exact interval of a share, of `count` in `of`.
-#[must_use]
 pub fn clopper_pearson(count: usize, of: usize, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
     let (hits, misses) = (count as f64, (of - count) as f64);

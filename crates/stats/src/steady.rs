@@ -14,14 +14,12 @@ pub struct Steadiness {
 
 impl Steadiness {
     /// Within SNIA's limits: range 20 %, excursion 10 %.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         self.range <= 0.20 && self.excursion <= 0.10
     }
 }
 
 /// Steadiness of a few window means; None below two or without a positive mean.
-#[must_use]
 pub fn steadiness(windows: &[f64]) -> Option<Steadiness> {
     let middle = mean(windows);
     if windows.len() < 2 || middle <= 0.0 {
@@ -34,7 +32,6 @@ pub fn steadiness(windows: &[f64]) -> Option<Steadiness> {
 }
 
 /// Lag-1 autocorrelation and the number of independent samples that the series is worth.
-#[must_use]
 pub fn effective_samples(samples: &[f64]) -> Option<(f64, f64)> {
     let middle = mean(samples);
     let spread: f64 = samples.iter().map(|x| (x - middle).powi(2)).sum();

@@ -39,7 +39,6 @@ pub enum StopDecision {
 
 impl StopDecision {
     /// Whether to stop.
-    #[must_use]
     pub fn is_enough(&self) -> bool {
         matches!(self, StopDecision::PrecisionReached { .. } | StopDecision::OneLeft | StopDecision::NothingLeft)
     }
@@ -66,7 +65,6 @@ impl fmt::Display for StopDecision {
 }
 
 /// Looks at the widths of the declared family after a round.
-#[must_use]
 pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
     let rounds = observations.rounds.len();
     if rounds < rules.rounds_min.max(2) as usize {
@@ -104,7 +102,6 @@ fn still_measured(observations: &Observations) -> Observations {
 }
 
 /// Looks at the widths of all pairs of those that may still be picked: the rule where only the best is asked for.
-#[must_use]
 pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &Rules) -> StopDecision {
     let rounds = observations.rounds.len();
     if rounds < rules.rounds_min.max(2) as usize {

@@ -47,7 +47,6 @@ const DEPENDENT: f64 = 1e-9;
 
 impl Table {
     /// The candidates of a study; none where a cell lacks a level of a factor.
-    #[must_use]
     pub fn of(observations: &Observations) -> Option<Table> {
         let (factors, cells) = (observations.factors(), observations.candidates());
         let index = |cell: usize, (factor, levels): &(String, Vec<String>)| {
@@ -64,7 +63,6 @@ impl Table {
     }
 
     /// The same without one round.
-    #[must_use]
     pub fn without(&self, round: usize) -> Table {
         let mut left = self.clone();
         left.rounds.remove(round);
@@ -72,7 +70,6 @@ impl Table {
     }
 
     /// Sums of squares of all terms.
-    #[must_use]
     pub fn sums(&self) -> Sums {
         let masks = 1..1_usize << self.counts.len();
         let centred = self.centred();

@@ -18,7 +18,6 @@ const TMPFS_BYTES_MIN: u64 = 16 << 20;
 const PAGE_BYTES: u64 = 4096;
 
 /// All that is wrong between the settings of a checked table: the setting, and the problem.
-#[must_use]
 pub fn problems(map: &Map<String, Value>) -> Vec<(String, String)> {
     let settings = StorageSettings::from_map(map);
     let mut found = Problems(Vec::new());

@@ -11,7 +11,6 @@ use crate::virtual_disk;
 use settings::quantity::format_bytes;
 
 /// The commands, with `$DEVICE`, `$LOG` and `$MOUNT` standing for the devices and the mount point.
-#[must_use]
 pub fn commands(settings: &StorageSettings) -> Vec<String> {
     let mut lines = vec!["MOUNT=/mnt".to_string()];
     let delay = Layer::delay(settings);

@@ -30,14 +30,12 @@ pub const DEVICES: [(&str, &str); 5] = [
 
 impl Device {
     /// Its name, as in `storage.device`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
 }
 
 /// Settings of a study that have no effect once this setting has this value: a change of the device takes them away.
-#[must_use]
 pub fn displaced(setting: &str, value: &Value) -> &'static [&'static str] {
     match Device::deserialize(value) {
         Ok(Device::Block) if setting == "device" => &["size"],

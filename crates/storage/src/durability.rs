@@ -12,7 +12,6 @@ use observe::durability::{Class, Durability};
 use std::path::Path;
 
 /// The durability class of a scenario's storage, with its reasons.
-#[must_use]
 pub fn durability(settings: &StorageSettings) -> Durability {
     with_features(settings, &settings.features())
 }
@@ -76,7 +75,6 @@ fn mounted_features(kind: &MountType, mount: &Mount) -> Vec<String> {
 
 /// What lies below image files in a folder: its class counts only when it is worse than the filesystem's under test; its
 /// notes say nothing about that.
-#[must_use]
 pub fn under_images(folder: &Path) -> Durability {
     let mut host = of_path(
         folder,

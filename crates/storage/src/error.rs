@@ -121,7 +121,6 @@ pub enum Error {
 
 impl Error {
     /// What a program or the kernel said, where that explains the failure.
-    #[must_use]
     pub fn log(&self) -> Option<&str> {
         match self {
             Error::Program { log, .. } | Error::Mount { log, .. } => Some(log),
@@ -130,19 +129,16 @@ impl Error {
     }
 
     /// Whether the guard refused: exit status 4.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Error::Refused(_))
     }
 
     /// Whether something is missing: exit status 5.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Error::Missing { .. } | Error::NoSpace { .. })
     }
 
     /// Whether a device could not be mounted because somebody else has it, which says nothing of its filesystem.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         match self {
             Error::Mount { source, .. } => source.kind() == io::ErrorKind::ResourceBusy,

@@ -181,7 +181,6 @@ pub(crate) struct Conflict {
 
 impl Filesystem {
     /// All its presets: those that every filesystem has, then its own.
-    #[must_use]
     pub fn presets(&self) -> Vec<&'static Preset> {
         GENERIC_PRESETS.iter().chain(self.own_presets).collect()
     }

@@ -53,13 +53,11 @@ pub(crate) const NAMES: &[&str] = &{
 };
 
 /// All filesystems.
-#[must_use]
 pub fn filesystems() -> &'static [Filesystem] {
     FILESYSTEMS
 }
 
 /// The filesystem of a name.
-#[must_use]
 pub fn filesystem(name: &str) -> Option<&'static Filesystem> {
     FILESYSTEMS.iter().find(|row| row.name == name)
 }
@@ -70,7 +68,6 @@ pub(crate) fn mount_type(name: &str) -> Option<&'static MountType> {
 }
 
 /// The commands that say which versions of the filesystems' programs are here: program and argument.
-#[must_use]
 pub fn version_commands() -> Vec<(&'static str, &'static str)> {
     FILESYSTEMS.iter().filter_map(|row| row.version).chain([zfs::VERSION]).collect()
 }

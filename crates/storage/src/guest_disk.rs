@@ -60,7 +60,6 @@ pub fn settle_image(path: &Path) -> Result<(), Error> {
 }
 
 /// What lies below the images of a folder, and whether they are read and written by the page cache of that, in words.
-#[must_use]
 pub fn below_images(folder: &Path) -> String {
     let found = folder.canonicalize().ok();
     let mount = found.and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned());

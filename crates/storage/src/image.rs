@@ -27,7 +27,6 @@ pub(crate) const MARKER: &str = ".surefoot-images";
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// File names of the images that a scenario needs, with their sizes in bytes. Scenarios of one size share them.
-#[must_use]
 pub fn images(settings: &StorageSettings) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     if settings.device == Device::Loop {
@@ -50,7 +49,6 @@ pub(crate) fn name(what: &str, bytes: u64) -> String {
 }
 
 /// Bytes of the image files in a folder and, for further volumes, in the folders in it.
-#[must_use]
 pub fn images_bytes(folder: &Path) -> u64 {
     let of_entry = |path: PathBuf| match path.extension() {
         _ if path.is_dir() => images_bytes(&path),

@@ -20,7 +20,6 @@ pub struct Mount {
 }
 
 /// All mounts in the text, in its order; lines that are no mounts are left out.
-#[must_use]
 pub fn parse_mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }

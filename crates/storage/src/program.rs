@@ -9,7 +9,6 @@ use std::process::{Command, Stdio};
 const LOG_LINES_MAX: usize = 60;
 
 /// Where programs are looked for: `PATH`, and beside each `bin` its `sbin`, which `su` on Debian leaves out.
-#[must_use]
 pub fn search_path() -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {

@@ -68,7 +68,6 @@ pub fn provision(
 
 impl Mounted {
     /// Where the data lie, for whoever asks what they take.
-    #[must_use]
     pub fn place(&self) -> observe::sampler::Place<'_> {
         match self.trial_folder {
             Some(_) => observe::sampler::Place::Folder(&self.data_folder),

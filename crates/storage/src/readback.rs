@@ -47,7 +47,6 @@ pub(crate) fn ineffective_mount(settings: &StorageSettings, mount: &Mount) -> Ve
 }
 
 /// The shell commands that read a filesystem back by its own tool, by its name; none where no tool tells.
-#[must_use]
 pub fn reads_back(filesystem: &str, device: &str, mount_point: &str) -> Vec<String> {
     let superblock = filesystems::filesystem(filesystem).and_then(|row| row.superblock.as_ref());
     let questions = superblock

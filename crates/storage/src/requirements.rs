@@ -24,7 +24,6 @@ impl Missing {
 }
 
 /// What this machine lacks for a scenario's storage.
-#[must_use]
 pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
     let mut all = Vec::new();
     if settings.device != Device::Dir && !cfg!(target_os = "linux") {
@@ -67,7 +66,6 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
 /// let slow = StorageSettings { filesystem: "f2fs".into(), delay_flush: 0.02, ..StorageSettings::default() };
 /// assert_eq!(kernel_modules(&slow), ["dm_mod", "dm_delay", "crc32_generic", "f2fs"]);
 /// ```
-#[must_use]
 pub fn kernel_modules(settings: &StorageSettings) -> Vec<&'static str> {
     let mut all = Vec::new();
     if uses_device_mapper(settings) {
@@ -83,7 +81,6 @@ pub fn kernel_modules(settings: &StorageSettings) -> Vec<&'static str> {
 }
 
 /// What is missing for a scenario's storage in a guest kernel; `has` says whether that has a module, built in or not.
-#[must_use]
 pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) -> Vec<Missing> {
     match settings.device {
         Device::Block | Device::Dir => {
@@ -119,7 +116,6 @@ fn of_device_mapper(settings: &StorageSettings) -> Option<Missing> {
 }
 
 /// What this machine lacks to make a filesystem and mount it on any device: kernel support, programs.
-#[must_use]
 pub fn missing_for(row: &Filesystem) -> Vec<Missing> {
     let mut all = of_programs(row);
     let name = row.mount.name;

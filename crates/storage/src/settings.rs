@@ -76,7 +76,6 @@ const SETTINGS: &[Setting] = &[
 const DELAY: Kind = Kind::Seconds { min: 0.0, max: 10.0 };
 
 /// The settings of `[storage]`.
-#[must_use]
 pub fn settings() -> &'static [Setting] {
     SETTINGS
 }
@@ -98,7 +97,6 @@ const CACHES: &[&str] = &["volatile", "write-through", "lying"];
 
 impl DiskCache {
     /// Its name, as in `storage.cache`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         CACHES[self as usize]
     }
@@ -117,7 +115,6 @@ pub enum Sector {
 
 impl Sector {
     /// Its size.
-    #[must_use]
     pub fn bytes(self) -> u32 {
         match self {
             Sector::Small => 512,
@@ -187,7 +184,6 @@ impl StorageSettings {
     ///
     /// # Panics
     /// When the map did not pass `settings::check_all`.
-    #[must_use]
     pub fn from_map(map: &Map<String, Value>) -> StorageSettings {
         let mut all = settings::defaults(SETTINGS);
         all.extend(map.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -222,7 +218,6 @@ impl StorageSettings {
     }
 
     /// Bytes of the external log, 0 when there is none.
-    #[must_use]
     pub fn external_log_bytes(&self) -> u64 {
         match self.external_log {
             0 => self.preset_row().map_or(0, |preset| preset.external_log_bytes),
@@ -249,7 +244,6 @@ impl StorageSettings {
     }
 
     /// The same device with a filesystem that adds nothing of its own.
-    #[must_use]
     pub fn plain(&self) -> StorageSettings {
         StorageSettings {
             filesystem: filesystems::DEFAULT.name.into(),
@@ -265,7 +259,6 @@ impl StorageSettings {
     }
 
     /// The same on a device of so many bytes. What mkfs chooses by the size, as the size of blocks, is as it is on this one.
-    #[must_use]
     pub fn resized(&self, bytes: u64) -> StorageSettings {
         let row = self.row();
         let (own, there) = ((row.as_of_size)(self.size), (row.as_of_size)(bytes));
@@ -276,13 +269,11 @@ impl StorageSettings {
     }
 
     /// The smallest device that the filesystem can be made on, in bytes.
-    #[must_use]
     pub fn bytes_min(&self) -> u64 {
         self.row().bytes_min
     }
 
     /// Whether copies of the filesystem can be mounted side by side.
-    #[must_use]
     pub fn has_mountable_copies(&self) -> bool {
         self.row().copy_options.is_some()
     }

@@ -50,7 +50,6 @@ fn requests(device: &str) -> Vec<String> {
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Whether this process may drop the caches; looks only.
-#[must_use]
 pub fn may_drop_caches() -> bool {
     nix::unistd::access(DROP_CACHES, nix::unistd::AccessFlags::W_OK).is_ok()
 }

@@ -24,7 +24,6 @@ const FREE_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The disk's file in its folder; in a guest kernel a link to a disk of its own stands there.
-#[must_use]
 pub fn recording_disk(folder: &Path) -> PathBuf {
     folder.join("disk.img")
 }
@@ -120,13 +119,11 @@ impl CutDisk {
     }
 
     /// The block device: `loop3`.
-    #[must_use]
     pub fn device_name(&self) -> &str {
         self.device.path().file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default()
     }
 
     /// What a block of the filesystem's own is, by its place in bytes and its first eight bytes as a big-endian number.
-    #[must_use]
     pub fn block_name(&self, at: u64, head: u64) -> Option<&'static str> {
         (self.settings.row().block_name)(at, head)
     }
@@ -216,7 +213,6 @@ impl AfterCut {
     }
 
     /// Whether this is a folder, seen from the filesystem's root.
-    #[must_use]
     pub fn is_folder(&self, path: &Path) -> bool {
         self.root.join(path).is_dir()
     }

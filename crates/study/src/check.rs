@@ -101,7 +101,6 @@ impl Base {
 }
 
 /// Reads a study file. The study is there only when nothing is wrong; problems come in the order of the text.
-#[must_use]
 pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (Option<Study>, Vec<Problem>) {
     let (mut root, mut problems) = document::parse(text);
     if !problems.is_empty() {
@@ -120,7 +119,6 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 pub const NAME: &str = "up to 200 letters, digits, `-`, `_` and `.`: it names files";
 
 /// Whether a study may have this name.
-#[must_use]
 pub fn is_name(name: &str) -> bool {
     let are_allowed = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     (1..=200).contains(&name.len()) && are_allowed && !name.starts_with(['.', '-'])

@@ -15,7 +15,6 @@ const STARTS: u32 = 8;
 
 /// `count` things in so many groups, whose sizes differ by one at most. Over the rounds each pair shares a group about equally often: a
 /// round is the partition, of those that exchanges of two things lead to, whose pairs have met least.
-#[must_use]
 pub fn split(count: usize, groups: usize, seed: u64, round: u32) -> Vec<Vec<usize>> {
     let mut met = vec![vec![0; count]; count];
     let begin = round - round % BALANCED_ROUNDS;

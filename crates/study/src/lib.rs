@@ -59,7 +59,6 @@ use settings::Setting;
 use std::collections::BTreeMap;
 
 /// A study's name as its text has it, whatever else is wrong there.
-#[must_use]
 pub fn name(text: &str) -> Option<String> {
     let (root, _) = document::parse(text);
     root.get("name")?.json().as_str().map(String::from)

@@ -12,7 +12,6 @@ use random::SplitMix64;
 /// Before a square is full no thing had a place more than once more than another. No pair were neighbours more than once more than another
 /// pair either; of an odd count in the first half, more than twice more. Orders come in pairs of opposites (of an odd count, nearly
 /// opposite), so that what drifts steadily hits all alike after two of them.
-#[must_use]
 pub fn balanced(count: usize, seed: u64, index: u32) -> Vec<usize> {
     let (half, is_even) = (count / 2, count.is_multiple_of(2));
     let rows = if is_even { count.max(1) } else { 2 * count };

@@ -221,7 +221,6 @@ const CONFIRMATION_ROUNDS: u32 = 6;
 
 impl Design {
     /// New rounds of pick, runner-up and baseline.
-    #[must_use]
     pub fn confirmation_rounds(&self) -> u32 {
         let has_chosen = self.mode == Mode::Tune || self.screen != Screening::Off;
         self.confirm.unwrap_or(if has_chosen { CONFIRMATION_ROUNDS } else { 0 })

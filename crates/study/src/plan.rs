@@ -222,7 +222,6 @@ fn scenario<S>(
 
 impl<S: Clone> Plan<S> {
     /// The order of the `wanted` scenarios in a round, as indices. Balanced over the rounds of a phase.
-    #[must_use]
     pub fn order(&self, round: u32, wanted: &[bool]) -> Vec<usize> {
         let Drawn { seed, is_balanced, .. } = self.drawn;
         if !is_balanced {
@@ -237,7 +236,6 @@ impl<S: Clone> Plan<S> {
     }
 
     /// A round of these scenarios of one workload in so many groups, each with the `shared` ones: indices in the order of their first turns.
-    #[must_use]
     pub fn groups(&self, round: u32, shared: &[usize], others: &[usize], count: usize) -> Vec<Vec<usize>> {
         let (seed, round) = (self.phase_seed(round), self.fleet_round(round));
         let in_order = |(number, group): (usize, Vec<usize>)| -> Vec<usize> {
@@ -261,19 +259,16 @@ impl<S: Clone> Plan<S> {
     }
 
     /// The number under which order and seeds of a confirmation's round are drawn: no main round has it.
-    #[must_use]
     pub fn confirmation_round(round: u32) -> u32 {
         ROUNDS_MAX + round
     }
 
     /// The number under which order and seeds of a screen's round are drawn: neither a main nor a confirmation's round has it.
-    #[must_use]
     pub fn screen_round(round: u32) -> u32 {
         2 * ROUNDS_MAX + round
     }
 
     /// All that one trial needs to know.
-    #[must_use]
     pub fn trial_spec(&self, scenario: usize, round: u32, position: u32) -> TrialSpec<S> {
         let planned = &self.scenarios[scenario];
         TrialSpec {
@@ -305,7 +300,6 @@ impl<S: Clone> Plan<S> {
     }
 
     /// Workloads in order of appearance.
-    #[must_use]
     pub fn workloads(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for scenario in &self.scenarios {
@@ -376,7 +370,6 @@ impl<S: Clone> Plan<S> {
     }
 
     /// Why the screen that the study names can't be had; "auto" is content without.
-    #[must_use]
     pub fn screen_problem(&self) -> Option<String> {
         let (workload, reason) = self.unscreened.first().filter(|_| self.design.screen != Screening::Auto)?;
         Some(format!("`{workload}` can't be screened: {reason}"))

@@ -56,7 +56,6 @@ impl Problem {
 }
 
 /// Line and column of a byte offset, both from 1; the column counts characters.
-#[must_use]
 pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

@@ -166,7 +166,6 @@ pub enum AtomicUnit {
 
 impl AtomicUnit {
     /// Its size.
-    #[must_use]
     pub fn bytes(self) -> u32 {
         match self {
             AtomicUnit::Sector => 512,
@@ -224,7 +223,6 @@ impl Safety {
     }
 
     /// What is asked of power cuts alone.
-    #[must_use]
     pub fn of_power_cuts(&self) -> Safety {
         Safety {
             faults: None,
@@ -237,7 +235,6 @@ impl Safety {
     }
 
     /// What a disk may do: what the study names, else errors.
-    #[must_use]
     pub fn failures(&self) -> Vec<String> {
         self.faults.clone().unwrap_or_else(|| ERRORS.map(String::from).to_vec())
     }

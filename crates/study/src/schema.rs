@@ -13,7 +13,6 @@ use settings::quantity::{byte_units, second_units};
 use settings::{Kind, Setting};
 
 /// JSON Schema, draft 2020-12; editors complete and check study files by it.
-#[must_use]
 pub fn schema(catalogue: &dyn Catalogue) -> Value {
     let workloads: Map<String, Value> = catalogue
         .workloads()

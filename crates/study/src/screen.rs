@@ -46,7 +46,6 @@ pub struct TwoLevel {
 
 impl TwoLevel {
     /// The fraction of resolution IV or more with the fewest runs; none below four factors, where all runs are needed.
-    #[must_use]
     pub fn fraction(factors: usize) -> Option<TwoLevel> {
         let (_, counted, products) = FRACTIONS.iter().find(|fraction| fraction.0 == factors)?;
         let sign = |run: usize, letter: u8| run >> (letter - b'A') & 1 == 1;
@@ -63,7 +62,6 @@ impl TwoLevel {
     }
 
     /// Plackett and Burman's design of 12 or 20 runs with its mirror image; none of so few factors that runs come twice.
-    #[must_use]
     pub fn plackett_burman(factors: usize) -> Option<TwoLevel> {
         let row = PLACKETT_BURMAN.iter().find(|row| row.len() >= factors)?;
         let length = row.len();
@@ -85,7 +83,6 @@ impl TwoLevel {
     }
 
     /// Pairs of factors whose effect together has the same signs in every run, so that only its sum with the others' is seen.
-    #[must_use]
     pub fn alike(&self) -> Vec<Vec<[usize; 2]>> {
         let mut groups: Vec<(Vec<bool>, Vec<[usize; 2]>)> = Vec::new();
         for [a, b] in self.pairs() {
@@ -99,7 +96,6 @@ impl TwoLevel {
     }
 
     /// Whether some pairs are mixed in part only, as in a Plackett-Burman design: no pair is told for certain.
-    #[must_use]
     pub fn mixes_pairs(&self) -> bool {
         let same = |[a, b]: [usize; 2], [c, d]: [usize; 2]| {
             self.runs.iter().filter(|run| (run[a] == run[b]) == (run[c] == run[d])).count()
@@ -182,7 +178,6 @@ impl Screen {
     }
 
     /// Scenarios that are studied after it at most.
-    #[must_use]
     pub fn kept_max(&self) -> usize {
         let mut counts: Vec<usize> = self.factors.iter().map(|(_, levels)| levels.len()).collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
@@ -190,7 +185,6 @@ impl Screen {
     }
 
     /// What it is, in words.
-    #[must_use]
     pub fn words(&self) -> String {
         let full: Vec<&str> = self.factors[self.two_level..].iter().map(|(name, _)| name.as_str()).collect();
         let crossed = if full.is_empty() { String::new() } else { format!(", at every level of {}", full.join(", ")) };
@@ -198,14 +192,12 @@ impl Screen {
     }
 
     /// Pairs of factors that are seen as a sum only.
-    #[must_use]
     pub fn alike(&self) -> Vec<Vec<[String; 2]>> {
         let named = |pair: [usize; 2]| pair.map(|factor| self.factors[factor].0.clone());
         self.design.alike().into_iter().map(|pairs| pairs.into_iter().map(named).collect()).collect()
     }
 
     /// What it can't see, whatever is measured, a phrase each.
-    #[must_use]
     pub fn unseen(&self) -> Vec<String> {
         let mut all =
             vec!["what three factors or more do only together: that is taken for the effect of fewer".to_string()];

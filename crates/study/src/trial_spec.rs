@@ -64,7 +64,6 @@ pub struct TrialSpec<S> {
 
 impl<S> TrialSpec<S> {
     /// A trial beside the rounds: one warm run of a workload, on settings that are still to be said, in five minutes at most.
-    #[must_use]
     pub fn single(study: &str, scenario: &str, workload: &str, bench: Bench, seed: u64, storage: S) -> TrialSpec<S> {
         TrialSpec {
             study: study.into(),

@@ -72,7 +72,6 @@ impl Failure {
     }
 
     /// Adds what to do next.
-    #[must_use]
     pub fn hint(self, text: impl Into<String>) -> Failure {
         match self {
             Failure::Other { status, error, .. } => Failure::Other { status, error, hint: Some(text.into()) },
@@ -88,7 +87,6 @@ impl Failure {
     }
 
     /// The exit status.
-    #[must_use]
     pub fn status(&self) -> Status {
         match self {
             Failure::Study { .. } => Status::BadStudy,
@@ -97,7 +95,6 @@ impl Failure {
     }
 
     /// The message.
-    #[must_use]
     pub fn render(&self, colour: bool) -> String {
         match self {
             Failure::Study { origin, text, problems } => {

@@ -219,7 +219,6 @@ fn status(mut message: &[u8]) -> Result<Status, Error> {
 }
 
 /// The first key behind all that begin with `prefix`.
-#[must_use]
 pub fn behind(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -364,7 +363,6 @@ impl Etcd {
     }
 
     /// Readable when more of an answer has come.
-    #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.grpc.descriptor()
     }

@@ -279,7 +279,6 @@ impl Grpc {
     }
 
     /// Readable when more of an answer has come.
-    #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }

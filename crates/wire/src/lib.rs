@@ -57,7 +57,6 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// As an integer, when it is one or reads like one.
-    #[must_use]
     pub fn integer(self) -> Option<i64> {
         match self {
             Value::Null | Value::Double(_) => None,
@@ -67,7 +66,6 @@ impl<'a> Value<'a> {
     }
 
     /// As a number with a fraction, when it is one or reads like one.
-    #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
             Value::Null => None,
@@ -78,7 +76,6 @@ impl<'a> Value<'a> {
     }
 
     /// As text, when it is text.
-    #[must_use]
     pub fn text(self) -> Option<&'a str> {
         match self {
             Value::Text(text) => std::str::from_utf8(text).ok(),
@@ -93,13 +90,11 @@ pub struct Statement(u32);
 
 impl Statement {
     /// By a number that the connection's own kind understands.
-    #[must_use]
     pub fn numbered(number: u32) -> Statement {
         Statement(number)
     }
 
     /// That number.
-    #[must_use]
     pub fn number(self) -> u32 {
         self.0
     }
@@ -116,7 +111,6 @@ pub struct Answer {
 
 impl Answer {
     /// The first column of the first row.
-    #[must_use]
     pub fn first(&self) -> Option<&str> {
         self.rows.first()?.first()?.as_deref()
     }
@@ -291,7 +285,6 @@ impl Error {
 
     /// Whether the connection is gone: broken, or ended by the server. Codes of servers that refuse who connects, and of those that don't say
     /// which refusals end a connection: PostgreSQL's classes 08 and 57P; MySQL's 1053, 1927 (and its client's 2006, 2013).
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         match self {
             Error::Lost(_) => true,
@@ -304,7 +297,6 @@ impl Error {
 
     /// What kind of conflict the server met; none: a real failure. Codes: PostgreSQL's manual, appendix A; MySQL's server
     /// error reference (1213, 1205, 1020, 1062); SQLite's result codes.
-    #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
         let Error::Refused { code, .. } = self else { return None };
         match code.as_str() {

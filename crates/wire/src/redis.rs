@@ -53,7 +53,6 @@ enum Item {
 
 impl<'a> Reply<'a> {
     /// Its value of this number.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         Some(match self.items.get(index)? {
             Item::Nil => Value::Nil,
@@ -225,7 +224,6 @@ fn count(kind: u8, count: usize, out: &mut Vec<u8>) {
 
 /// The head of a request of so many words, if it begins here, and these words, as the protocol has them; then what stands before a further word
 /// of so many bytes, if one follows. Behind that word comes the end of a line.
-#[must_use]
 pub fn written(head: Option<usize>, words: &[&[u8]], next: Option<usize>) -> Vec<u8> {
     let mut out = Vec::new();
     if let Some(words) = head {
@@ -360,7 +358,6 @@ impl Redis {
     }
 
     /// Readable when more of a reply has come.
-    #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }

@@ -196,7 +196,6 @@ impl WorkloadSettings for Parameters {
 
 /// Whether the engine maps a file, so that a page that can't be read ends the process. SQLite maps the index of its write-ahead log
 /// (its manual, "WAL-Index Formats").
-#[must_use]
 pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
     let parameters: Parameters = settings::typed(parameters);
     let Pragmas { mmap_bytes, journal_mode, .. } = &parameters.pragmas;
@@ -205,7 +204,6 @@ pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
 }
 
 /// The same transactions, one by one.
-#[must_use]
 pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
     Box::new(steps::Transactions::new(&settings::typed(parameters)))
 }

@@ -62,37 +62,31 @@ static KINDS: [&Kind; 20] = [
 ];
 
 /// Every workload there is, in the order of lists.
-#[must_use]
 pub fn kinds() -> &'static [&'static Kind] {
     &KINDS
 }
 
 /// The workload of this name.
-#[must_use]
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
 }
 
 /// Whether a setting of the workload of this name is a choice, or a condition of the load.
-#[must_use]
 pub fn is_choice(name: &str, setting: &str) -> bool {
     kind(name).is_some_and(|kind| kind.choices.contains(&setting))
 }
 
 /// As [`kind`], or one that surefoot itself runs beside a study's.
-#[must_use]
 pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
     kind(name).or([&probe::KIND, &commits::KIND, &replacements::KIND].into_iter().find(|kind| kind.name == name))
 }
 
 /// The checked settings of the workload of this name.
-#[must_use]
 pub fn settings(name: &str, checked: &Map<String, Value>) -> Option<Box<dyn WorkloadSettings>> {
     kind(name).map(|kind| (kind.read)(checked))
 }
 
 /// The commits of this load, one by one: by the name of the load that surefoot itself runs, and its checked parameters.
-#[must_use]
 pub fn steps(workload: &str, parameters: &Map<String, Value>) -> Box<dyn Steps> {
     let is_mapped = workload == commits::KIND.name && commits::is_mapped(parameters);
     if is_mapped {

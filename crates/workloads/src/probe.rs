@@ -203,7 +203,6 @@ pub struct Steps {
 
 impl Steps {
     /// Those of this seed.
-    #[must_use]
     pub fn new(seed: u64) -> Steps {
         Steps { words: vec![seed; CPU_WORDS], state: seed }
     }

@@ -130,7 +130,6 @@ fn path(folder: &Path, file: u32) -> PathBuf {
 }
 
 /// What ran, for who reads of commits.
-#[must_use]
 pub fn describe(parameters: &Map<String, Value>) -> String {
     let how = match settings::typed::<Parameters>(parameters).method {
         Method::Rename => "by renaming new ones over them, without fsync",
@@ -143,7 +142,6 @@ pub fn describe(parameters: &Map<String, Value>) -> String {
 }
 
 /// What a folder's files are, for a load with these parameters. Of a file that is no whole version, none is there.
-#[must_use]
 pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
     let rule = Rule { seed: settings::typed::<Parameters>(parameters).seed };
     let mut look = Look::default();
@@ -170,7 +168,6 @@ pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
 }
 
 /// The same replacements, one by one.
-#[must_use]
 pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
     let Parameters { method, seed, .. } = settings::typed(parameters);
     Box::new(steps::Files { method, rule: Rule { seed } })

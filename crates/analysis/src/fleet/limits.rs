@@ -43,7 +43,6 @@ pub enum Shown {
 
 impl FleetLimit {
     /// What is shown.
-    #[must_use]
     pub fn shown(&self) -> Shown {
         match self.further_worst() {
             _ if self.rounds.is_empty() || self.rounds.iter().any(Vec::is_empty) => Shown::Unmeasured,
@@ -56,26 +55,22 @@ impl FleetLimit {
     }
 
     /// Whether a figure is beyond the limit.
-    #[must_use]
     pub fn is_beyond(&self, value: f64) -> bool {
         if self.limit.is_least { value < self.limit.value } else { value > self.limit.value }
     }
 
     /// The figure of the worst round of all; none: nothing was measured.
-    #[must_use]
     pub fn worst(&self) -> Option<f64> {
         let all = self.rounds.iter().flatten().copied();
         if self.limit.is_least { all.reduce(f64::min) } else { all.reduce(f64::max) }
     }
 
     /// The end of what is expected of a further machine that is nearer to the limit.
-    #[must_use]
     pub fn further_worst(&self) -> Option<f64> {
         self.further.map(|(low, high)| if self.limit.is_least { low } else { high })
     }
 
     /// Hosts with rounds beyond the limit: which, and how many of their rounds.
-    #[must_use]
     pub fn broken(&self) -> Vec<(usize, usize)> {
         let beyond = |rounds: &Vec<f64>| rounds.iter().filter(|value| self.is_beyond(**value)).count();
         let all = self.rounds.iter().map(beyond).enumerate();

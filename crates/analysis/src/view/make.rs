@@ -30,7 +30,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl View {
     /// Works out everything from a study's contents, and how its runs went from their details.
-    #[must_use]
     pub fn of(contents: &Contents, details: &Details, is_choice: IsChoice) -> View {
         let counting = Counting::of(contents);
         let settings = &contents.study.analysis;

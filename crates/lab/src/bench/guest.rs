@@ -201,7 +201,6 @@ impl Guest {
 const PANICKED: &str = "the guest kernel panicked: ";
 
 /// Why a trial's kernel panicked, if it did, and not for want of memory, which is no fault of what it ran.
-#[must_use]
 pub fn panic_of(failure: &Failure) -> Option<&str> {
     let why = failure.causes.first()?.strip_prefix(PANICKED)?;
     (!why.to_lowercase().contains("memory")).then_some(why)
@@ -233,7 +232,6 @@ fn kernel_name(settings: &Map<String, Value>) -> String {
 }
 
 /// The guest's memory.
-#[must_use]
 pub fn memory_bytes(settings: &Map<String, Value>) -> u64 {
     settings["memory"].as_u64().unwrap_or_default()
 }

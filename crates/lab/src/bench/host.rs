@@ -42,7 +42,6 @@ impl Clock {
     ///
     /// # Panics
     /// When the machine's clock says a year before 1970.
-    #[must_use]
     pub fn start() -> Clock {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
         Clock { started, since: Instant::now() }

@@ -50,7 +50,6 @@ pub struct Simulated {
 
 impl Simulated {
     /// A quiet machine on which every scenario is the same.
-    #[must_use]
     pub fn new(seed: u64, metric: &str) -> Simulated {
         Simulated {
             seed,
@@ -73,7 +72,6 @@ impl Simulated {
     }
 
     /// How many trials it was asked for.
-    #[must_use]
     pub fn trials(&self) -> u32 {
         self.trials
     }

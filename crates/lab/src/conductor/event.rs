@@ -89,7 +89,6 @@ pub enum What {
 
 impl What {
     /// In words, as the terminal says it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             What::PowerCuts => "power cuts",
@@ -142,7 +141,6 @@ pub enum Stop {
 
 impl Stop {
     /// In words, as the ledger and the terminal say it.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Stop::PrecisionReached => "the wanted precision is reached",

@@ -28,7 +28,6 @@ impl Parts {
     }
 
     /// How many of the log's requests lie before the next part.
-    #[must_use]
     pub fn begin(&self) -> u64 {
         self.begin
     }

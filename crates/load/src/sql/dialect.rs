@@ -55,7 +55,6 @@ pub const COMMON: Dialect = Dialect {
 
 impl Dialect {
     /// The statement that makes a table that a load fills.
-    #[must_use]
     pub fn create(&self, name: &str, columns: &[Column]) -> String {
         let column = |column: &Column| {
             let kind = match column.kind {
@@ -72,7 +71,6 @@ impl Dialect {
     }
 
     /// The statement that removes an index.
-    #[must_use]
     pub fn drop_index(&self, table: &str, index: &str) -> String {
         if self.indexes_in_tables { format!("DROP INDEX {index} ON {table}") } else { format!("DROP INDEX {index}") }
     }

@@ -20,7 +20,6 @@ const FIRST_LINES: usize = 5;
 
 impl DumpForm {
     /// Whether a file that begins so has this form.
-    #[must_use]
     pub fn is_form_of(&self, head: &[u8]) -> bool {
         let mut lines = head.split(|byte| *byte == b'\n').take(FIRST_LINES);
         if self.end.is_none() {
@@ -30,7 +29,6 @@ impl DumpForm {
     }
 
     /// Why a file of this form with this beginning and end can't be loaded; none: nothing shows yet.
-    #[must_use]
     pub fn problem(&self, head: &[u8], tail: &[u8]) -> Option<String> {
         let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
         if let Some(end) = self.end.filter(|end| !tail.contains(end)) {

@@ -58,7 +58,6 @@ impl Pragmas {
 }
 
 /// What a `journal_mode` and a `synchronous` do to durability, by SQLite's documentation of them (sqlite.org/pragma.html).
-#[must_use]
 pub fn durability(journal: &str, synchronous: &str) -> Durability {
     let because = |class, reason: String| Durability { class, reasons: vec![reason] };
     match (journal, synchronous) {

@@ -60,7 +60,6 @@ pub struct Means<'a> {
 
 impl Replay {
     /// In so many runs, of about as many statements each.
-    #[must_use]
     pub fn new(log: &Log, runs: usize) -> Replay {
         let steps = log.sessions.iter().flat_map(|session| &session.steps);
         let mut moments: Vec<(u64, i64)> = steps.map(|step| (step.number, step.at_microseconds)).collect();

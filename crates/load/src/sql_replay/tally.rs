@@ -38,7 +38,6 @@ impl Fault {
     }
 
     /// The metric that counts it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Fault::New => "errors_not_in_the_log",
@@ -50,7 +49,6 @@ impl Fault {
     }
 
     /// In words, of statements.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Fault::New => "refused, where the log has an answer",
@@ -95,7 +93,6 @@ pub struct Tally {
 
 impl Tally {
     /// Statements that were asked.
-    #[must_use]
     pub fn asked(&self) -> u64 {
         self.right + self.faults.iter().sum::<u64>()
     }

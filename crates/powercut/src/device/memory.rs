@@ -54,7 +54,6 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     /// Leads to the file as long as this lives.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }
@@ -109,7 +108,6 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     /// Undecided units that were read before they were overwritten, in order; where nobody saw that, all.
-    #[must_use]
     pub fn units_read(&self) -> Vec<Unit> {
         match &self.done {
             Some(done) => done.read.clone(),

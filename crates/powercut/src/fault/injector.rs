@@ -116,7 +116,6 @@ pub struct Injector {
 
 impl Injector {
     /// From now on; `is_traced`: the requests are kept to be looked at.
-    #[must_use]
     pub fn new(injection: Option<Injection>, is_traced: bool) -> Injector {
         Injector { injection, traced: is_traced.then(Vec::new), ..Injector::default() }
     }
@@ -127,19 +126,16 @@ impl Injector {
     }
 
     /// Whether what hangs has waited long enough.
-    #[must_use]
     pub fn is_mended(&self) -> bool {
         self.is_mended
     }
 
     /// The requests that were struck.
-    #[must_use]
     pub fn struck(&self) -> &[Asked] {
         &self.struck
     }
 
     /// The requests that came, if they were to be kept.
-    #[must_use]
     pub fn traced(&self) -> &[Traced] {
         self.traced.as_deref().unwrap_or_default()
     }
@@ -167,7 +163,6 @@ impl Injector {
 
 impl Injection {
     /// Whether it can strike such a request.
-    #[must_use]
     pub fn can_strike(&self, asked: &Asked) -> bool {
         let is_there = || self.only.is_empty() || self.only.iter().any(|stretch| stretch.contains(&asked.offset));
         self.failure.fault.kind().strikes.contains(&asked.kind) && (asked.kind == RequestKind::Flush || is_there())

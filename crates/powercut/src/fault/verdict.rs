@@ -51,7 +51,6 @@ pub struct Transcript {
 const STREAM: u32 = 0;
 
 /// What it comes to, and why.
-#[must_use]
 pub fn judge(transcript: &Transcript) -> (Consequence, String) {
     let last = transcript.looks.len().saturating_sub(1);
     let of_looks =

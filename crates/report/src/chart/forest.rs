@@ -14,7 +14,6 @@ use stats::Verdict;
 pub const ROWS_MAX: usize = 60;
 
 /// The chart of one workload's claims, the control last; `None` without claims.
-#[must_use]
 pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     let claims: Vec<&Claim> = part.judgement.claims.iter().take(ROWS_MAX).chain(&part.judgement.control).collect();
     if claims.is_empty() {

@@ -14,7 +14,6 @@ const BLUE: [f64; 3] = [0.0, 114.0, 178.0];
 const VERMILION: [f64; 3] = [213.0, 94.0, 0.0];
 
 /// The heat map; `None` with fewer than two values, or where columns have no room.
-#[must_use]
 pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Option<Picture> {
     let logarithms: Vec<f64> = grid
         .placed()
@@ -78,7 +77,6 @@ fn draw_cell(
 }
 
 /// Blue for 1, white for 0, vermilion for −1, and the ink that is readable on it.
-#[must_use]
 pub fn diverging(position: f64) -> (String, &'static str) {
     let (end, share) = (if position < 0.0 { VERMILION } else { BLUE }, position.abs().min(1.0));
     let [red, green, blue] = end.map(|part| 255.0 + (part - 255.0) * share);

@@ -22,7 +22,6 @@ pub struct Line<'a> {
 }
 
 /// The chart; `None` where fewer than two results have figures.
-#[must_use]
 pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &str) -> Option<Picture> {
     let lines = &lines[..lines.len().min(LINES_MAX)];
     let centres = || lines.iter().flat_map(|line| line.centres.iter().flatten());

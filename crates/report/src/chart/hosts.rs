@@ -11,7 +11,6 @@ const THIN_ROW: f64 = 5.0;
 const NAME_MAX: f64 = 110.0;
 
 /// The chart of one workload; `None` where no host has a ratio.
-#[must_use]
 pub fn draw(id: &str, part: &FleetPart, hosts: &[FleetHost]) -> Option<Picture> {
     let baseline = part.baseline?;
     let shown: Vec<usize> = (0..part.scenarios.len()).filter(|place| !part.scenarios[*place].control).collect();

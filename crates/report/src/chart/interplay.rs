@@ -12,7 +12,6 @@ const HEIGHT: f64 = 190.0;
 const BEYOND_MAX: f64 = 2.0;
 
 /// The chart: columns of the grid along the axis, its rows as series. `None` with fewer than two values or too many series.
-#[must_use]
 pub fn draw(id: &str, grid: &Grid, scale: &Scale) -> Option<Picture> {
     let means = || grid.placed().filter_map(|(_, _, cell)| cell.mean);
     if means().count() < 2 || grid.rows.levels.len() > COLOURS.len() {

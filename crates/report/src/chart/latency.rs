@@ -26,7 +26,6 @@ pub struct Curve<'a> {
 }
 
 /// The chart of one operation; `None` when nothing was counted.
-#[must_use]
 pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<Picture> {
     let curves: Vec<&Curve> = curves.iter().filter(|curve| curve.latency.count() > 0).take(LINES_MAX).collect();
     let points: Vec<Vec<(f64, f64)>> = curves.iter().map(|curve| quantiles(curve.latency)).collect();
@@ -92,7 +91,6 @@ fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64)
 }
 
 /// 1/(1−q) and microseconds, up to where enough operations lie beyond.
-#[must_use]
 pub fn quantiles(latency: &Latency) -> Vec<(f64, f64)> {
     let far = latency.count() as f64 / BEYOND_MIN;
     // With fewer operations the median is all there is to say.
@@ -100,7 +98,6 @@ pub fn quantiles(latency: &Latency) -> Vec<(f64, f64)> {
 }
 
 /// 1/(1−q) that curves are drawn at: twelve a decade and the median, up to `far` and at most to one in ten million.
-#[must_use]
 pub fn tails(far: f64) -> Vec<f64> {
     let mut tails: Vec<f64> = (0..=84).map(|i| 10f64.powf(f64::from(i) / 12.0)).collect();
     tails.push(2.0);

@@ -11,7 +11,6 @@ const BLOCKS_MAX: usize = 30;
 const VALUE: f64 = 64.0;
 
 /// The chart of a table's own figures; `None` when fewer than two were measured.
-#[must_use]
 pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
     let centres = || pivot.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
     if centres().count() < 2 {

@@ -24,7 +24,6 @@ struct Point<'a> {
 }
 
 /// The chart of one workload; `None` when fewer than two of its scenarios have both figures.
-#[must_use]
 pub fn draw(id: &str, part: &Part) -> Option<Picture> {
     let points: Vec<Point> = points(part).take(ranking::ROWS_MAX).collect();
     if points.len() < 2 {
@@ -66,7 +65,6 @@ pub fn draw(id: &str, part: &Part) -> Option<Picture> {
 }
 
 /// How many scenarios have both figures.
-#[must_use]
 pub fn count(part: &Part) -> usize {
     points(part).count()
 }

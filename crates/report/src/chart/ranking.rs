@@ -17,7 +17,6 @@ pub const ROWS_MAX: usize = 60;
 pub const DOTS_MAX: usize = 120;
 
 /// The chart of one workload's primary metric; `None` when nothing was measured.
-#[must_use]
 pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     let rows: Vec<&Row> = part.rows.iter().filter(|row| row.centre.is_some()).take(ROWS_MAX).collect();
     let centres = || rows.iter().filter_map(|row| row.centre);
@@ -48,7 +47,6 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
 }
 
 /// What stands below an axis of the primary metric.
-#[must_use]
 pub fn axis_title(part: &Part, logarithmic: bool) -> String {
     let better = if part.more_is_better { "more is better →" } else { "← less is better" };
     // "transactions per second, 1/s" says it twice.

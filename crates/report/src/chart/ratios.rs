@@ -36,7 +36,6 @@ pub struct Around<'a> {
 }
 
 /// The chart.
-#[must_use]
 pub fn draw(id: &str, rows: &[Row], margin: f64, around: &Around) -> Picture {
     let (axis, shown) = axis(rows, margin);
     let bottom = TOP + ROW * rows.len() as f64;

@@ -14,7 +14,6 @@ pub struct Bar {
 }
 
 /// The chart under its title and description; `None` without bars.
-#[must_use]
 pub fn draw(id: &str, (title, description): (&str, &str), legend: &[&str], bars: &[Bar]) -> Option<Picture> {
     if bars.is_empty() {
         return None;

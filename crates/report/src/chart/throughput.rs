@@ -51,7 +51,6 @@ pub struct Panel<'a> {
 }
 
 /// The panel of one scenario.
-#[must_use]
 pub fn draw(id: &str, panel: &Panel, frame: Frame) -> Picture {
     let x_axis = Axis::exact(-frame.warm_up_seconds, frame.seconds, LEFT, WIDTH - 8.0);
     let y_axis = Axis::exact(0.0, frame.scale.apply(frame.high) * 1.03, BOTTOM, TOP);

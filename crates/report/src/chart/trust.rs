@@ -26,7 +26,6 @@ pub struct Dot<'a> {
 }
 
 /// The chart; `None` with fewer than two trials.
-#[must_use]
 pub fn draw(id: &str, dots: &[Dot]) -> Option<Picture> {
     if dots.len() < 2 {
         return None;

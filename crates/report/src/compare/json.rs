@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 impl Comparison {
     /// Every figure of both, with all digits.
-    #[must_use]
     pub fn json(&self) -> Value {
         json!({
             "preamble": self.preamble,

@@ -11,7 +11,6 @@ use crate::unpaired;
 
 impl Comparison {
     /// The page.
-    #[must_use]
     pub fn html(&self) -> String {
         let title =
             Block::Title { above: String::new(), title: "Two results side by side".into(), below: String::new() };

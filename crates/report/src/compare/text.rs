@@ -11,7 +11,6 @@ const OTHERS_MAX: usize = 12;
 
 impl Comparison {
     /// In words and a table a workload.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
         for line in &self.preamble {

@@ -6,7 +6,6 @@ use super::table::{Column, Table};
 use super::{Block, Medium, in_one, printable, segments};
 
 /// The blocks that are words or tables.
-#[must_use]
 pub fn markdown(blocks: &[Block]) -> String {
     let pieces: Vec<String> = blocks.iter().filter_map(block).collect();
     pieces.join("\n\n") + "\n"

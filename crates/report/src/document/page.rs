@@ -13,13 +13,11 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The page.
-#[must_use]
 pub fn page(document: &Document) -> String {
     framed(document, None)
 }
 
 /// The page; with a script that may ask the server it came from.
-#[must_use]
 pub fn framed(document: &Document, asking: Option<&str>) -> String {
     let connect = asking.map_or("", |_| ";connect-src 'self'");
     let asking = asking.map_or_else(String::new, |script| format!("<script>{script}</script>"));

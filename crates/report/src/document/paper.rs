@@ -21,7 +21,6 @@ const PIECE_MAX: f64 = 1.4;
 const ROWS_LEFT_OUT: &str = "Scenarios that have none of these figures are left out.";
 
 /// The document, and the files that it names.
-#[must_use]
 pub fn paper(document: &Document) -> String {
     let mut sheets =
         Sheets { short_names: &document.short_names, files: BTreeMap::new(), blocks: Vec::new(), beside: Vec::new() };

@@ -84,7 +84,6 @@ pub const NO_VALUE: &str = "–";
 
 impl Table {
     /// Without rows.
-    #[must_use]
     pub fn new(id: impl Into<String>, columns: impl IntoIterator<Item = Column>) -> Table {
         Table { id: id.into(), columns: columns.into_iter().collect(), rows: Vec::new(), filter: "" }
     }
@@ -100,7 +99,6 @@ impl Table {
     }
 
     /// Without the columns in which nothing stands.
-    #[must_use]
     pub fn without_empty_columns(mut self) -> Table {
         let has_text = |column: &usize| self.rows.iter().any(|row| !row.cells[*column].text.is_empty());
         let kept: Vec<usize> = (0..self.columns.len()).filter(has_text).collect();
@@ -120,37 +118,31 @@ impl Table {
 }
 
 /// The head of a column of figures.
-#[must_use]
 pub fn head(text: &str) -> Column {
     Column { head: text.into(), is_words: false, fit: Fit::Whole }
 }
 
 /// The head of a column of words.
-#[must_use]
 pub fn word_head(text: &str) -> Column {
     Column { is_words: true, ..head(text) }
 }
 
 /// A figure: what is shown, and the number to sort by; a dash where that is none.
-#[must_use]
 pub fn number_cell(shown: &str, value: f64) -> Cell {
     if value.is_finite() { Cell { text: shown.into(), value: Some(value), ..Cell::default() } } else { no_cell() }
 }
 
 /// A figure that is not known.
-#[must_use]
 pub fn no_cell() -> Cell {
     Cell { text: NO_VALUE.into(), ..Cell::default() }
 }
 
 /// Words on one line.
-#[must_use]
 pub fn word_cell(text: &str) -> Cell {
     Cell { text: text.into(), is_words: true, ..Cell::default() }
 }
 
 /// Words that may take several lines.
-#[must_use]
 pub fn wrapped_cell(text: &str) -> Cell {
     Cell { is_wrapped: true, ..word_cell(text) }
 }

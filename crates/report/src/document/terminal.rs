@@ -25,7 +25,6 @@ impl Paint {
 }
 
 /// The blocks that are words or tables, at most `width` columns where words can be broken.
-#[must_use]
 pub fn terminal(blocks: &[Block], width: usize, colour: bool) -> String {
     let (paint, width) = (Paint(colour), width.max(WIDTH_MIN));
     let mut out = String::new();
@@ -114,7 +113,6 @@ fn fit(table: &mut Table, width: usize) {
 }
 
 /// Text of a study may hold escape sequences that would steer the terminal.
-#[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -7,7 +7,6 @@ use stats::hosts::OverHosts;
 
 impl FleetReport {
     /// Everything that the page shows.
-    #[must_use]
     pub fn json(&self) -> Value {
         let Fleet { members, hosts, kinds, holes, parts, confidence, limits: _ } = &self.fleet;
         let host = |host: &analysis::fleet::FleetHost| json!({ "name": host.host.name, "members": host.members, "kind": host.kind });

@@ -15,7 +15,6 @@ const METHOD: &str = "A host is a block of rounds: what is compared are ratios w
 
 impl FleetReport {
     /// The page.
-    #[must_use]
     pub fn html(&self) -> String {
         page(&self.document())
     }

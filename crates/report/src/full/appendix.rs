@@ -22,7 +22,6 @@ const FAILURES_MAX: usize = 30;
 const COMMANDS_MAX: usize = 64;
 
 /// All but what failed.
-#[must_use]
 pub fn how_it_was_made(input: &Input, view: &View) -> Vec<Block> {
     let raw = [Block::Heading(2, "Raw values and how they were made".into()), raw_values(input, view)];
     let mut blocks = vec![
@@ -36,7 +35,6 @@ pub fn how_it_was_made(input: &Input, view: &View) -> Vec<Block> {
 }
 
 /// The machine in one line.
-#[must_use]
 pub fn machine_line(input: &Input) -> String {
     let Some(session) = input.contents.sessions.last() else { return "no machine facts are recorded".into() };
     // Names as `observe::machine` records them; what is not there is left out.
@@ -63,7 +61,6 @@ fn ran(benches: &[Bench]) -> String {
 }
 
 /// What failed, and how.
-#[must_use]
 pub fn failures(input: &Input) -> Option<Block> {
     let failed = Counting::of(&input.contents).failed;
     if failed.is_empty() {

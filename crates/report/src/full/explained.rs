@@ -15,7 +15,6 @@ use ledger::model::Probe;
 use observe::metric::{Direction, Metric};
 
 /// The machine's figures on the two sides of each real difference.
-#[must_use]
 pub fn what_changed(i: usize, part: &Part, view: &View) -> Option<Block> {
     let confirmed = part.confirmations.iter().flat_map(|confirmation| &confirmation.claims).map(|claim| (true, claim));
     let main = part.judgement.claims.iter().chain(&part.judgement.versus).map(|claim| (false, claim));
@@ -66,7 +65,6 @@ const WHY_NOTE: &str = "What goes with a difference need not be its cause. Means
     p is corrected over the figures of one difference.";
 
 /// What each scenario used of what its device and CPUs can give, and what bound it.
-#[must_use]
 pub fn ceilings(i: usize, part: &Part, input: &Input) -> Option<Block> {
     let rows: Vec<(&Row, &Ceiling)> = part.rows.iter().filter_map(|row| Some((row, row.ceiling.as_ref()?))).collect();
     let mut of: Vec<Of> = Vec::new();

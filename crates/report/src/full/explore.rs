@@ -41,7 +41,6 @@ const STEPS: f64 = 4095.0;
 const NO_VALUE: &str = "..";
 
 /// The section as HTML; empty without scenarios.
-#[must_use]
 pub fn section(input: &Input, view: &View) -> String {
     if view.parts.iter().all(|part| part.measured().next().is_none()) {
         return String::new();

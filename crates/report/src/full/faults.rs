@@ -13,7 +13,6 @@ const ABOUT: &str = "A load of commits ran on a disk of its own, which failed at
     mounted again. All rows were read at several moments and, at last, from the mended disk, and held against what had been acknowledged.";
 
 /// The section; none where nothing of the kind was measured.
-#[must_use]
 pub fn section(view: &View) -> Option<Block> {
     let mut blocks = Vec::new();
     for (i, part) in view.parts.iter().enumerate() {

@@ -28,7 +28,6 @@ fn counted_cell(value: Option<f64>, words: impl Fn(f64) -> String) -> Cell {
 }
 
 /// Every scenario: its runs by class, and what it shared the machine with. Columns in which nothing stands are left out.
-#[must_use]
 pub fn table(input: &Input, view: &View) -> Option<Block> {
     let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.measured()).collect();
     let has = |wanted: fn(&Health) -> bool| rows.iter().any(|row| wanted(&row.health));

@@ -37,7 +37,6 @@ pub const SECONDS_MIN: usize = 2;
 const BARS_MAX: usize = 40;
 
 /// Every trial, ranked, and every claim with its interval.
-#[must_use]
 pub fn ranking_and_forest(i: usize, part: &Part, view: &View) -> Option<Block> {
     beside_each_other([ranking(i, part, view), forest(i, part, view)].into_iter().flatten().collect())
 }
@@ -85,7 +84,6 @@ fn dagger_note(is_marked: bool) -> String {
 }
 
 /// A table of the study as a picture.
-#[must_use]
 pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<Block> {
     let picture = chart::levels::draw(&format!("levels-{i}"), pivot)?;
     let caption = format!("Geometric means over rounds with their {} intervals.", percent(confidence));
@@ -97,7 +95,6 @@ pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<Block> {
 const PAIRED_MAX: usize = 3;
 
 /// What the weightiest factors do to each other's effect: a chart a pair, and a heat map of the first two.
-#[must_use]
 pub fn interplay(i: usize, part: &Part, view: &View) -> Vec<Block> {
     let factors = levels::factors(part);
     let Some([first, second]) = factors.first_chunk::<2>() else { return Vec::new() };
@@ -152,7 +149,6 @@ fn cells_note(grid: &Grid) -> String {
 }
 
 /// One bar: what explains the variation; and a table of it.
-#[must_use]
 pub fn importance(i: usize, part: &Part) -> Vec<Block> {
     let (terms, Ok(shares)) = (part.judgement.importance(), part.judgement.shares.as_ref()) else { return Vec::new() };
     let mut names: Vec<&str> = terms.iter().map(|share| share.name.as_str()).collect();
@@ -186,7 +182,6 @@ fn shares_table(i: usize, part: &Part, terms: &[Share], shares: &Importance) -> 
 }
 
 /// Latency, throughput and CPU: why the speeds are what they are.
-#[must_use]
 pub fn explanations(input: &Input, view: &View) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (i, part) in view.parts.iter().enumerate() {
@@ -341,7 +336,6 @@ fn legend(panels: &[throughput::Panel]) -> Option<Block> {
 }
 
 /// The series that shows how a workload went: its primary metric's; where that has none (a time has none), a rate of its own.
-#[must_use]
 pub fn rate_of(part: &Part, input: &Input) -> Option<String> {
     let series =
         || part.measured().filter_map(|row| input.details.series.get(&row.label)).flat_map(|series| series.keys());
@@ -371,7 +365,6 @@ fn cpu(i: usize, part: &Part, input: &Input) -> Option<Chart> {
 }
 
 /// Each trial against the wall clock.
-#[must_use]
 pub fn trust(input: &Input, view: &View) -> Option<Block> {
     let counting = Counting::of(&input.contents);
     let begin = input.contents.trials.iter().map(|trial| trial.started).fold(f64::INFINITY, f64::min);

@@ -26,7 +26,6 @@ const EXPECTED: &str = "The worst is searched for, so how many images are bad sa
     whether it holds what was last written or what was durable. The mean is over random cuts after which all came up.";
 
 /// The section; empty where nothing of the kind was measured.
-#[must_use]
 pub fn section(view: &View) -> Option<Block> {
     let mut blocks = Vec::new();
     for (i, part) in view.parts.iter().enumerate() {

@@ -33,7 +33,6 @@ fn verdict_cell(claim: &Claim, part: &Part) -> Cell {
 }
 
 /// Every claim of the declared family, with its corrected p.
-#[must_use]
 pub fn claims(i: usize, part: &Part, view: &View) -> Option<Block> {
     if part.judgement.claims.is_empty() {
         return None;
@@ -77,7 +76,6 @@ pub(super) fn p_words(p: f64) -> String {
 }
 
 /// All scenarios of a part, ranked.
-#[must_use]
 pub fn scenarios(i: usize, part: &Part, view: &View) -> Block {
     let unit = Scale::of_part(part).unit;
     let unit = if unit.is_empty() { unit } else { format!(", {unit}") };
@@ -158,7 +156,6 @@ pub(super) fn promise(row: &Row) -> String {
 }
 
 /// Every metric of every scenario: the workload's own first, the machine's after.
-#[must_use]
 pub fn metrics(i: usize, part: &Part, input: &Input) -> Vec<Block> {
     let means = metric_means(part, &input.contents);
     let mut names: Vec<&String> = means.values().flat_map(BTreeMap::keys).collect();
@@ -206,7 +203,6 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
 }
 
 /// What the workload had to say of its runs, of each scenario as much as there is room for.
-#[must_use]
 pub fn notes(i: usize, part: &Part, input: &Input) -> Vec<Block> {
     let all = notes::of_part(part, input);
     if all.is_empty() {
@@ -227,7 +223,6 @@ pub fn notes(i: usize, part: &Part, input: &Input) -> Vec<Block> {
 }
 
 /// The tables that the study asks for, published figures below ours.
-#[must_use]
 pub fn pivots(input: &Input) -> Option<Block> {
     let mut blocks = vec![Block::Heading(2, "Tables of the study".into())];
     for (i, pivot) in pivot::pivots(&input.contents, input.view()).iter().enumerate() {
@@ -246,7 +241,6 @@ pub fn pivots(input: &Input) -> Option<Block> {
 }
 
 /// What a power cut takes, scenario by scenario, and why.
-#[must_use]
 pub fn durability(input: &Input) -> Block {
     let flushing: BTreeMap<&str, &Flushing> = input
         .view()
@@ -280,7 +274,6 @@ pub fn durability(input: &Input) -> Block {
 }
 
 /// As [`figure`], for whoever builds a table of raw values.
-#[must_use]
 pub fn raw(value: f64) -> String {
     if value.abs() >= 1e6 || value.fract() == 0.0 { figure(value) } else { format!("{value:.4}") }
 }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 impl History {
     /// Every series with its results, figures and changes.
-    #[must_use]
     pub fn json(&self) -> Value {
         self.series.iter().map(of_series).collect()
     }

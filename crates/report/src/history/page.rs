@@ -13,7 +13,6 @@ const TITLE: &str = "Results over time";
 
 impl History {
     /// The page.
-    #[must_use]
     pub fn html(&self) -> String {
         let mut blocks = vec![Block::Title { above: String::new(), title: TITLE.into(), below: String::new() }];
         for (i, series) in self.series.iter().enumerate() {

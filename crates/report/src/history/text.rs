@@ -8,7 +8,6 @@ use std::fmt::Write;
 
 impl History {
     /// Sentences, then each scenario over time.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
         for series in &self.series {

@@ -22,7 +22,6 @@ pub enum OfAnswers {
 
 impl OfAnswers {
     /// What was seen.
-    #[must_use]
     pub fn seen(&self) -> String {
         match self {
             OfAnswers::Wrong { workload, count, examples, .. } => {
@@ -39,7 +38,6 @@ impl OfAnswers {
     }
 
     /// What it does to the answer.
-    #[must_use]
     pub fn effect(&self) -> &'static str {
         match self {
             OfAnswers::Wrong { .. } => {
@@ -55,7 +53,6 @@ impl OfAnswers {
     }
 
     /// What to do.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
             OfAnswers::Wrong { .. } => {
@@ -69,7 +66,6 @@ impl OfAnswers {
     }
 
     /// For the short answer.
-    #[must_use]
     pub fn in_brief(&self) -> String {
         match self {
             OfAnswers::Wrong { shares: (least, most), .. } => {

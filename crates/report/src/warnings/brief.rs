@@ -11,7 +11,6 @@ const SAID_MAX: usize = 70;
 
 impl Warning {
     /// For the short answer; none where the answer may be believed all the same.
-    #[must_use]
     pub fn in_brief(&self) -> Option<String> {
         Some(match self {
             Warning::Unfinished => "the study is not finished: all of this may still change.".into(),

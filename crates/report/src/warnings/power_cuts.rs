@@ -16,7 +16,6 @@ pub enum OfPowerCuts {
 
 impl OfPowerCuts {
     /// What was seen.
-    #[must_use]
     pub fn seen(&self) -> String {
         match self {
             OfPowerCuts::NotMeasured { causes, .. } => {
@@ -30,7 +29,6 @@ impl OfPowerCuts {
     }
 
     /// What it does to the answer.
-    #[must_use]
     pub fn effect(&self) -> &'static str {
         match self {
             OfPowerCuts::NotMeasured { .. } => "Only what the settings promise is known of it.",
@@ -39,7 +37,6 @@ impl OfPowerCuts {
     }
 
     /// What to do.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
             OfPowerCuts::NotMeasured { .. } => "Mend the cause and run the same command with `--retry-failed`.",

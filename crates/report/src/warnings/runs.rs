@@ -41,7 +41,6 @@ pub enum OfRuns {
 
 impl OfRuns {
     /// What was seen.
-    #[must_use]
     pub fn seen(&self) -> String {
         match self {
             OfRuns::Steps { workload, steps } => {
@@ -115,7 +114,6 @@ impl OfRuns {
     }
 
     /// What it does to the answer.
-    #[must_use]
     pub fn effect(&self) -> &'static str {
         match self {
             OfRuns::NotSteady { .. } => {
@@ -146,7 +144,6 @@ impl OfRuns {
     }
 
     /// What to do.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
             OfRuns::NotSteady { .. } => {

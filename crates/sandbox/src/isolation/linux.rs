@@ -47,7 +47,6 @@ pub fn enter(network: Network) -> nix::Result<Isolation> {
 }
 
 /// Whether this machine grants the namespaces a trial wants; tried in a process that ends at once.
-#[must_use]
 pub fn available() -> bool {
     // SAFETY: the child calls only async-signal-safe functions before it exits.
     match unsafe { fork() } {

@@ -32,7 +32,6 @@ pub struct Holder {
 
 impl Holder {
     /// This process, now.
-    #[must_use]
     pub fn this_process(results: Option<&Path>) -> Holder {
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
         Holder {

@@ -30,14 +30,12 @@ pub struct Look {
 
 /// What is asked of a recovered database, in this order: in SQL, by a connection that has chosen no database; of one without SQL, by one
 /// of its programs with its arguments, each on a line of its own.
-#[must_use]
 pub fn questions(parameters: &Map<String, Value>) -> Vec<String> {
     typed::<Parameters>(parameters).target().questions().to_vec()
 }
 
 /// What the answers to [`questions`] show, for a load with these parameters; and the text of each transaction that replicas are
 /// told of, if they are.
-#[must_use]
 pub fn look(parameters: &Map<String, Value>, answers: &[Rows], logged: Option<&[String]>) -> Look {
     let parameters: Parameters = typed(parameters);
     let look = of(parameters.rule(), &*parameters.target(), answers);

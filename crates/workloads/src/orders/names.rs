@@ -15,7 +15,6 @@ const LAST_NAMES: i64 = 1_000;
 const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
 /// A last name by its number below 1,000.
-#[must_use]
 pub fn last_name(number: i64) -> String {
     [number / 100 % 10, number / 10 % 10, number % 10].map(|digit| SYLLABLES[digit as usize]).concat()
 }

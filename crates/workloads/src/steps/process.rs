@@ -55,7 +55,6 @@ struct Process {
 
 impl Remote {
     /// None runs yet.
-    #[must_use]
     pub fn new(workload: &str, parameters: &Map<String, Value>) -> Remote {
         let begin = Begin { workload: workload.into(), parameters: parameters.clone() };
         Remote { begin, process: Mutex::new(None) }
