@@ -358,7 +358,7 @@ pub struct Scenario {
     /// Whether it is its workload's baseline. Absent in files of schema version 1: the study's baseline is it.
     #[serde(default)]
     pub baseline: bool,
-    /// Durability by settings.
+    /// Durability by settings; less where a trial's storage was found to keep less.
     pub durability: Durability,
     /// All its settings in plain form, JSON.
     pub settings: serde_json::Value,

@@ -12,6 +12,7 @@ use crate::model::{
 };
 use crate::schema::{self, VERSION_OF_DECISIONS, VERSION_OF_FAULTS, VERSION_OF_MEMBERS, VERSION_OF_SAFETY};
 use crate::{Error, journal};
+use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::Metric;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
@@ -118,9 +119,9 @@ impl Reader {
         let study = self.study()?;
         let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
         let labels = labelled.into_iter().collect();
-        let scenarios = self.scenarios()?;
+        let mut scenarios = self.scenarios()?;
         let (ids, metrics) = self.metrics()?;
-        let mut trials = self.trials(&labels, &scenarios)?;
+        let mut trials = self.trials(&labels, &mut scenarios)?;
         let members = self.members()?;
         if members.len() > 1 {
             count_rounds_over_members(&mut trials);
@@ -241,7 +242,8 @@ impl Reader {
         self.all_parsed(&DECISION, 1)
     }
 
-    fn trials(&self, labels: &HashMap<i64, String>, scenarios: &[Scenario]) -> Result<Vec<Trial>, Error> {
+    /// The trials; scenarios whose storage was found to keep less than they promise are held to that.
+    fn trials(&self, labels: &HashMap<i64, String>, scenarios: &mut [Scenario]) -> Result<Vec<Trial>, Error> {
         let is_old = self.version < VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
@@ -269,15 +271,24 @@ impl Reader {
                 format!("trial {} says it is of round {}, and there are {} trials", far.id, far.round, trials.len());
             return Err(Error::Damaged { path: self.path.clone(), what });
         }
-        self.add_notes(&mut trials, scenarios)?;
+        for (label, found) in self.add_notes(&mut trials, scenarios)? {
+            let found: Durability = self.parsed(&found)?;
+            for scenario in scenarios.iter_mut().filter(|scenario| scenario.label == label) {
+                if found.class > scenario.durability.class {
+                    scenario.durability = found.clone();
+                }
+            }
+        }
         Ok(trials)
     }
 
-    fn add_notes(&self, trials: &mut [Trial], scenarios: &[Scenario]) -> Result<(), Error> {
+    /// Gives trials what was noted of them. What is left: labels of scenarios with the durability that was found, JSON.
+    fn add_notes(&self, trials: &mut [Trial], scenarios: &[Scenario]) -> Result<Vec<(String, String)>, Error> {
         let of_older_tool = |scenario: &&Scenario| TRANSCRIBED.contains(&&*scenario.workload);
         let transcribed: BTreeSet<&str> =
             scenarios.iter().filter(of_older_tool).map(|scenario| scenario.label.as_str()).collect();
         let columns: HashMap<i64, usize> = trials.iter().enumerate().map(|(index, trial)| (trial.id, index)).collect();
+        let mut durabilities = Vec::new();
         let mut statement = self.prepare(&self.select(&NOTE, "ORDER BY id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
@@ -290,6 +301,7 @@ impl Reader {
                     "command" => trial.commands.push(row.get(4)?),
                     "warning" => trial.warnings.push(row.get(4)?),
                     "transcript" => trial.transcripts.push(row.get(4)?),
+                    "durability" => durabilities.push((trial.scenario.clone(), row.get(4)?)),
                     // What came as remarks were lines for older tools with these workloads, and notes with the others.
                     "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(4)?),
                     _ => trial.notes.push(row.get(4)?),
@@ -298,7 +310,7 @@ impl Reader {
             };
             add().map_err(|error| self.failed(error))?;
         }
-        Ok(())
+        Ok(durabilities)
     }
 
     fn metrics(&self) -> Result<MetricsByIdAndName, Error> {

@@ -7,7 +7,7 @@
 //! | scenario | one bar in the chart, in plan order: JSON of `Scenario` |
 //! | trial | one attempt at one scenario in one round |
 //! | decision | what was decided at a round's end: JSON of `Decision` |
-//! | note | something a trial said: `kind` is step, fact, command, warning, note (of its workload), transcript (a run in the shape of an older tool's output); in older files remark, which was either of the last two |
+//! | note | something a trial said: `kind` is step, fact, command, warning, durability (what its storage was found to keep, where settings promise more: JSON), note (of its workload), transcript (a run in the shape of an older tool's output); in older files remark, which was either of the last two |
 //! | metric | a metric's name, unit and direction |
 //! | safety | what a power cut was measured to take from a scenario: JSON of `MeasuredSafety` |
 //! | faults | what a failing disk was measured to do to a scenario: JSON of `MeasuredFaults` |

@@ -11,6 +11,7 @@ use crate::model::{
     StudyRecord, TrialState,
 };
 use crate::schema;
+use observe::durability::Durability;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -309,6 +310,15 @@ impl Writer {
     /// When it can't be written.
     pub fn warning(&mut self, trial: i64, message: &str) -> Result<(), Error> {
         self.said(trial, "warning", "", &message)
+    }
+
+    /// Its storage was found to keep less than the scenario's settings promise: from now on the scenario is held to this.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn keeps_less(&mut self, trial: i64, found: &Durability) -> Result<(), Error> {
+        let json = serde_json::to_string(found).expect("a class and texts are plain data");
+        self.said(trial, "durability", "", &json)
     }
 
     /// What the workload has to say of a run.

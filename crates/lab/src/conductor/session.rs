@@ -291,9 +291,11 @@ impl Notes {
         let written = match record {
             Record::Step { name, seconds } => writer.step(id, name, *seconds),
             Record::Provisioned(provisioned) => {
-                let warning = provisioned.durability.as_ref().and_then(|found| keeps_less(found, self.promised));
-                let warned = warning.map_or(Ok(()), |message| writer.warning(id, &message));
-                writer.provisioned(id, provisioned).and(warned)
+                let less = provisioned.durability.as_ref().filter(|found| found.class > self.promised);
+                let weakened = less.map_or(Ok(()), |found| {
+                    writer.keeps_less(id, found).and_then(|()| writer.warning(id, &keeps_less(found)))
+                });
+                writer.provisioned(id, provisioned).and(weakened)
             }
             Record::Warning { message } => writer.warning(id, message),
             Record::Note { message } => writer.note(id, message),
@@ -323,10 +325,9 @@ impl Notes {
 }
 
 /// What is said of storage that was found to keep less than a scenario's settings promise.
-fn keeps_less(found: &Durability, promised: Class) -> Option<String> {
+fn keeps_less(found: &Durability) -> String {
     let why = found.reasons.join("; ");
-    (found.class > promised)
-        .then(|| format!("after a power cut it {}, which its settings do not say: {why}", found.class.words()))
+    format!("after a power cut it {}, which its settings do not say: {why}", found.class.words())
 }
 
 fn place(Seat { position, group, .. }: Seat, phase: Phase, round: u32) -> Place {
@@ -345,16 +346,41 @@ fn drawn(phase: Phase, round: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ledger::model::{Scenario, StudyRecord};
+    use observe::record::Provisioned;
+    use std::collections::BTreeMap;
 
+    /// An image in memory, which no setting names.
     #[test]
-    fn storage_that_keeps_less_than_it_is_set_to_is_said() {
-        let found = Durability::because(Class::LosesAll, "the image file lies on: memory");
-        let said = keeps_less(&found, Class::KeepsAcknowledged).expect("it is less");
-        assert_eq!(
-            said,
-            "after a power cut it loses everything, which its settings do not say: the image file lies on: memory"
-        );
-        assert_eq!(keeps_less(&found, Class::LosesAll), None);
-        assert_eq!(keeps_less(&Durability::full(), Class::MayCorrupt), None);
+    fn a_scenario_is_held_to_what_its_storage_was_found_to_keep() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer = ledger::Writer::create_or_open(&folder.path().join("s.surefoot")).expect("a new file");
+        let scenario = |label: &str| Scenario {
+            label: label.into(),
+            levels: BTreeMap::new(),
+            workload: "oltp".into(),
+            primary_metric: "transactions_per_second".into(),
+            control: false,
+            baseline: false,
+            durability: Durability::full(),
+            settings: serde_json::Value::Null,
+        };
+        writer.set_study(&StudyRecord::default(), &[scenario("ext4"), scenario("xfs")], None).expect("written");
+        writer.begin_session(&BTreeMap::new(), 1.0).expect("written");
+        let lost = Durability::because(Class::LosesAll, "the image file lies on: memory");
+        for (label, found) in [("ext4", &lost), ("xfs", &Durability::full())] {
+            let id = writer.begin_trial(label, Place::main(0, 0), 1, 2.0).expect("written");
+            let provisioned = Provisioned { durability: Some(found.clone()), ..Provisioned::default() };
+            let mut notes = Notes::of("transactions_per_second".into(), Class::KeepsAcknowledged);
+            notes.take(&mut writer, id, &Record::Provisioned(provisioned));
+            assert!(notes.error.is_none(), "{:?}", notes.error);
+        }
+        let contents = writer.reader().and_then(|reader| reader.contents()).expect("readable");
+        assert_eq!(contents.scenarios[0].durability, lost);
+        assert_eq!(contents.scenarios[1].durability, Durability::full());
+        let warned =
+            "after a power cut it loses everything, which its settings do not say: the image file lies on: memory";
+        assert_eq!(contents.trials[0].warnings, [warned]);
+        assert!(contents.trials[1].warnings.is_empty() && contents.trials[0].notes.is_empty());
     }
 }
