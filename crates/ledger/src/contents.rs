@@ -6,6 +6,7 @@ use crate::model::{
     Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Member, Phase, RunRow, Scenario, Screened, Session,
     Trial, TrialState, Worse,
 };
+use observe::durability::Durability;
 use observe::faults::{Consequence, FaultsFound};
 use observe::metric::{Direction, Metric};
 use observe::safety::Grade;
@@ -50,6 +51,16 @@ impl Contents {
         let trials: HashSet<i64> = self.trials.iter().map(|trial| trial.id).collect();
         self.runs.retain(|run| trials.contains(&run.trial));
         Some(self)
+    }
+
+    /// Holds scenarios to what the storage of trials that count was found to keep, where they promise more.
+    pub(crate) fn hold_to(&mut self, found: &[(i64, Durability)]) {
+        let counted: HashMap<i64, String> =
+            self.counted_trials().into_iter().map(|trial| (trial.id, trial.scenario.clone())).collect();
+        for (label, found) in found.iter().filter_map(|(id, found)| Some((counted.get(id)?, found))) {
+            let weaker = |scenario: &&mut Scenario| scenario.label == *label && found.class > scenario.durability.class;
+            self.scenarios.iter_mut().filter(weaker).for_each(|scenario| scenario.durability = found.clone());
+        }
     }
 
     /// Scenarios that were shown to be worse than another, in the order in which they were.

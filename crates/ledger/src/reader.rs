@@ -27,6 +27,9 @@ const ROUNDS_SPARE: usize = 1000;
 /// Workloads whose remarks in older files were a tool's lines, not notes.
 const TRANSCRIBED: [&str; 2] = ["sql-bench", "three-n-plus-one"];
 
+/// What storage was found to keep, by the trial's number.
+type Durabilities = Vec<(i64, Durability)>;
+
 /// A ledger opened for reading; works while a conductor writes it.
 #[derive(Debug)]
 pub struct Reader {
@@ -119,16 +122,16 @@ impl Reader {
         let study = self.study()?;
         let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
         let labels = labelled.into_iter().collect();
-        let mut scenarios = self.scenarios()?;
+        let scenarios = self.scenarios()?;
         let (ids, metrics) = self.metrics()?;
-        let mut trials = self.trials(&labels, &mut scenarios)?;
+        let (mut trials, durabilities) = self.trials(&labels, &scenarios)?;
         let members = self.members()?;
         if members.len() > 1 {
             count_rounds_over_members(&mut trials);
         }
         let sessions = self.sessions()?;
         let whose: HashMap<i64, Option<u32>> = sessions.iter().map(|(id, session)| (*id, session.member)).collect();
-        let contents = Contents {
+        let mut contents = Contents {
             study,
             members,
             probes: self.of_sessions((&PROBE, VERSION_OF_DECISIONS), &whose, |probe: &mut Probe| &mut probe.member)?,
@@ -142,11 +145,14 @@ impl Reader {
             metrics,
             without_checksum: self.without_checksum()?,
         };
-        let Some(member) = self.member else { return Ok(contents) };
-        contents.of_member(member).ok_or_else(|| Error::Damaged {
-            path: self.path.clone(),
-            what: format!("member {member} is no longer in it"),
-        })
+        if let Some(member) = self.member {
+            contents = contents.of_member(member).ok_or_else(|| Error::Damaged {
+                path: self.path.clone(),
+                what: format!("member {member} is no longer in it"),
+            })?;
+        }
+        contents.hold_to(&durabilities);
+        Ok(contents)
     }
 
     /// What a table of this and later versions holds of sessions; each is told which member its session is of.
@@ -242,8 +248,12 @@ impl Reader {
         self.all_parsed(&DECISION, 1)
     }
 
-    /// The trials; scenarios whose storage was found to keep less than they promise are held to that.
-    fn trials(&self, labels: &HashMap<i64, String>, scenarios: &mut [Scenario]) -> Result<Vec<Trial>, Error> {
+    /// The trials, and what was found of their storage.
+    fn trials(
+        &self,
+        labels: &HashMap<i64, String>,
+        scenarios: &[Scenario],
+    ) -> Result<(Vec<Trial>, Durabilities), Error> {
         let is_old = self.version < VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
@@ -271,19 +281,12 @@ impl Reader {
                 format!("trial {} says it is of round {}, and there are {} trials", far.id, far.round, trials.len());
             return Err(Error::Damaged { path: self.path.clone(), what });
         }
-        for (label, found) in self.add_notes(&mut trials, scenarios)? {
-            let found: Durability = self.parsed(&found)?;
-            for scenario in scenarios.iter_mut().filter(|scenario| scenario.label == label) {
-                if found.class > scenario.durability.class {
-                    scenario.durability = found.clone();
-                }
-            }
-        }
-        Ok(trials)
+        let durabilities = self.add_notes(&mut trials, scenarios)?;
+        Ok((trials, durabilities))
     }
 
-    /// Gives trials what was noted of them. What is left: labels of scenarios with the durability that was found, JSON.
-    fn add_notes(&self, trials: &mut [Trial], scenarios: &[Scenario]) -> Result<Vec<(String, String)>, Error> {
+    /// Gives trials what was noted of them.
+    fn add_notes(&self, trials: &mut [Trial], scenarios: &[Scenario]) -> Result<Durabilities, Error> {
         let of_older_tool = |scenario: &&Scenario| TRANSCRIBED.contains(&&*scenario.workload);
         let transcribed: BTreeSet<&str> =
             scenarios.iter().filter(of_older_tool).map(|scenario| scenario.label.as_str()).collect();
@@ -301,7 +304,7 @@ impl Reader {
                     "command" => trial.commands.push(row.get(4)?),
                     "warning" => trial.warnings.push(row.get(4)?),
                     "transcript" => trial.transcripts.push(row.get(4)?),
-                    "durability" => durabilities.push((trial.scenario.clone(), row.get(4)?)),
+                    "durability" => durabilities.push((trial.id, row.get::<_, String>(4)?)),
                     // What came as remarks were lines for older tools with these workloads, and notes with the others.
                     "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(4)?),
                     _ => trial.notes.push(row.get(4)?),
@@ -310,7 +313,7 @@ impl Reader {
             };
             add().map_err(|error| self.failed(error))?;
         }
-        Ok(durabilities)
+        durabilities.into_iter().map(|(id, json)| Ok((id, self.parsed(&json)?))).collect()
     }
 
     fn metrics(&self) -> Result<MetricsByIdAndName, Error> {
