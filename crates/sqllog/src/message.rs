@@ -55,15 +55,20 @@ pub enum Lock {
     GivesAllBack,
 }
 
-/// By words alone (both manuals, "Locking Functions", "Advisory Lock Functions", "LOCK TABLES"). What takes a lock only where it is free makes
-/// nobody wait, and one that is given back in the same message is none.
+/// By words alone (both manuals, "Locking Functions", "Advisory Lock Functions", "LOCK TABLES"). Who takes a lock only where it is free waits for
+/// nobody, but others wait for it. One that is given back in the same message is none.
 pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
     let (mut words, upper) = (script::words(text), text.to_ascii_uppercase());
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
     let (takes, gives_back, gives_all_back) = if is_postgres {
         (
-            has(&["PG_ADVISORY_LOCK(", "PG_ADVISORY_LOCK_SHARED("]),
+            has(&[
+                "PG_ADVISORY_LOCK(",
+                "PG_ADVISORY_LOCK_SHARED(",
+                "PG_TRY_ADVISORY_LOCK(",
+                "PG_TRY_ADVISORY_LOCK_SHARED(",
+            ]),
             has(&["PG_ADVISORY_UNLOCK(", "PG_ADVISORY_UNLOCK_SHARED("]),
             has(&["PG_ADVISORY_UNLOCK_ALL("]) || forgets_all(text),
         )
@@ -116,8 +121,10 @@ mod tests {
     fn locks_that_outlive_transactions_are_told_by_their_words() {
         for (text, is_postgres, expected) in [
             ("SELECT pg_advisory_lock(7)", true, Some(Lock::Takes)),
-            ("SELECT pg_try_advisory_lock(7)", true, None),
+            ("SELECT pg_try_advisory_lock(7)", true, Some(Lock::Takes)),
+            ("SELECT pg_try_advisory_lock_shared(7)", true, Some(Lock::Takes)),
             ("SELECT pg_advisory_xact_lock(7)", true, None),
+            ("SELECT pg_try_advisory_xact_lock(7)", true, None),
             ("LOCK TABLE t", true, None),
             ("select pg_advisory_unlock(7)", true, Some(Lock::GivesBack)),
             ("DISCARD ALL", true, Some(Lock::GivesAllBack)),

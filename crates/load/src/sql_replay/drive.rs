@@ -79,7 +79,7 @@ impl Replay {
         means: &Means<'_>,
         progress: &mut dyn FnMut(f64, f64),
     ) -> Result<Option<Tally>, Error> {
-        let Some((before, _)) = self.ends.get(self.runs_done).copied() else { return Ok(None) };
+        let Some((before, to)) = self.ends.get(self.runs_done).copied() else { return Ok(None) };
         let from = self.runs_done.checked_sub(1).map_or(log.span().start, |last| self.ends[last].1);
         self.runs_done += 1;
         let threads = means.threads.max(1);
@@ -98,7 +98,7 @@ impl Replay {
         while let Some(number) = next() {
             shares[number % threads].insert(number, Line::default());
         }
-        let part = Part { log, pace: means.pace, started: Instant::now(), from, before };
+        let part = Part { log, pace: means.pace, started: Instant::now(), from, before, to };
         let control = Control::new(means.interrupted);
         let wakes = (0..threads).map(|_| UnixStream::pair()).collect::<Result<Vec<_>, _>>().map_err(cannot_wait)?;
         let (wakes, wakers): (Vec<_>, Vec<_>) = wakes.into_iter().unzip();

@@ -10,6 +10,12 @@ use wire::{Connection, Error, Param, Statement};
 /// A statement that begins later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
 
+/// So far behind a run's end a session goes on for a lock. One that is held for longer is a leader's, and the run would be this session's alone.
+const AHEAD_MICROSECONDS: i64 = 10_000_000;
+
+/// Statements that are looked through for it.
+const AHEAD_STATEMENTS: usize = 1000;
+
 /// A session under way; it lasts from run to run.
 #[derive(Default)]
 pub struct Line {
@@ -52,8 +58,9 @@ pub struct Part<'a> {
     /// When the run began, and the moment of the log that this stands for.
     pub started: Instant,
     pub from: i64,
-    /// The number of the statement that the next run begins with.
+    /// The number of the statement that the next run begins with, and its moment in the log.
     pub before: u64,
+    pub to: i64,
 }
 
 impl Part<'_> {
@@ -74,7 +81,7 @@ impl Line {
                 self.more()
             } else {
                 // It would hold its locks while others wait for them.
-                if step.number >= part.before && !self.is_in_transaction() && !self.gives_back(session, part.log) {
+                if step.number >= part.before && !self.is_in_transaction() && !self.gives_back(session, part) {
                     return Progress::Paused;
                 }
                 let due = part.due(step.at_microseconds);
@@ -90,7 +97,7 @@ impl Line {
                 Ok(None) => return Progress::Waiting,
                 Ok(Some(_)) => {
                     self.keep_prepared(step);
-                    self.count_locks(part.log.lock(step));
+                    self.locks = held_after(self.locks, part.log.lock(step));
                     tally.latency.record(self.took());
                     tally.answered(&step.expects, step.rows, self.rows);
                 }
@@ -185,19 +192,16 @@ impl Line {
         self.connection.as_ref().is_some_and(|connection| connection.is_in_transaction())
     }
 
-    fn count_locks(&mut self, does: Option<Lock>) {
-        match does {
-            Some(Lock::Takes) => self.locks += 1,
-            Some(Lock::GivesBack) => self.locks = self.locks.saturating_sub(1),
-            Some(Lock::GivesAllBack) => self.locks = 0,
-            None => {}
-        }
-    }
-
-    /// Whether it holds a lock that it gives back later on. One that it keeps to its end, as a leader does, is no reason to go on for so long.
-    fn gives_back(&self, session: &Session, log: &Log) -> bool {
-        let gives_back = |step: &Step| matches!(log.lock(step), Some(Lock::GivesBack | Lock::GivesAllBack));
-        self.locks > 0 && session.steps[self.at..].iter().any(gives_back)
+    /// Whether it soon holds fewer locks than now. What it takes and gives back meanwhile is no reason to go on.
+    fn gives_back(&self, session: &Session, part: &Part<'_>) -> bool {
+        let until = part.to.saturating_add(AHEAD_MICROSECONDS);
+        let ahead = session.steps[self.at..].iter().take(AHEAD_STATEMENTS);
+        let mut held = self.locks;
+        self.locks > 0
+            && ahead.take_while(|step| step.at_microseconds <= until).any(|step| {
+                held = held_after(held, part.log.lock(step));
+                held < self.locks
+            })
     }
 
     fn keep_prepared(&mut self, step: &Step) {
@@ -208,6 +212,16 @@ impl Line {
 
     fn took(&mut self) -> Duration {
         self.sent.take().map_or(Duration::ZERO, |sent| sent.elapsed())
+    }
+}
+
+/// Locks that are held behind a statement that does this.
+fn held_after(held: u64, does: Option<Lock>) -> u64 {
+    match does {
+        Some(Lock::Takes) => held + 1,
+        Some(Lock::GivesBack) => held.saturating_sub(1),
+        Some(Lock::GivesAllBack) => 0,
+        None => held,
     }
 }
 

@@ -150,13 +150,23 @@ fn what_the_server_forgot_is_prepared_anew() {
     assert_eq!((tally.right, tally.asked()), (4, 4), "{:?}", tally.first);
 }
 
-/// Others would wait for it, and the run would not end.
+/// Others would wait for it, and the run would not end. With a lock that it keeps, all of the session would be one run's.
 #[test]
-fn a_session_does_not_pause_at_a_runs_end_with_a_lock_that_it_gives_back_later() {
-    for (last, expected) in [("SELECT pg_advisory_unlock(1)", [4, 2]), ("SELECT 4", [3, 3])] {
-        let asked = ["SELECT pg_advisory_lock(1)", "SELECT 2", "SELECT 3", last, "SELECT 5", "SELECT 6"];
+fn a_session_pauses_at_a_runs_end_unless_it_soon_gives_back_a_lock() {
+    let (lock, other_lock) = ("SELECT pg_advisory_lock(1)", "SELECT pg_advisory_lock(2)");
+    let (unlock, other_unlock) = ("SELECT pg_advisory_unlock(1)", "SELECT pg_advisory_unlock(2)");
+    for (behind_the_end, minutes_between, expected) in [
+        ([unlock, "SELECT 5"], 0, [4, 2]),
+        (["SELECT 4", unlock], 0, [5, 1]),
+        (["SELECT 4", unlock], 59, [3, 3]),
+        (["SELECT 4", "SELECT 5"], 0, [3, 3]),
+        ([other_lock, other_unlock], 0, [3, 3]),
+    ] {
+        let [fourth, fifth] = behind_the_end;
+        let asked = [lock, "SELECT 2", "SELECT 3", fourth, fifth, "SELECT 6"];
         let line = |(second, asked): (usize, &&str)| {
-            format!("2026-11-24 01:00:{second:02}.000 UTC [7] joe@shop LOG:  statement: {asked}\n")
+            let minute = if second > 3 { minutes_between } else { 0 };
+            format!("2026-11-24 01:{minute:02}:{second:02}.000 UTC [7] joe@shop LOG:  statement: {asked}\n")
         };
         let text: String = asked.iter().enumerate().map(line).collect();
         let log = sqllog::read(&text, &Options::default()).expect("it is a log");
@@ -165,6 +175,6 @@ fn a_session_does_not_pause_at_a_runs_end_with_a_lock_that_it_gives_back_later()
         let means = Means { connect: &connect, pace: Pace::Closed, threads: 1, interrupted: &interrupted };
         let mut replay = Replay::new(&log, 2);
         let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part").right;
-        assert_eq!([run(), run()], expected, "{last}");
+        assert_eq!([run(), run()], expected, "{behind_the_end:?}, {minutes_between} minutes");
     }
 }
