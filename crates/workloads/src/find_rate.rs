@@ -1,9 +1,9 @@
 //! `find-rate`: the highest rate of requests that a server keeps up with: no errors, or few, and the slowest hundredth within a limit.
 //!
 //! Each rate is tried in an open loop, so that a server that falls behind is seen to: answers must come as fast as requests, however long
-//! the latencies may be. The rate doubles until it fails, then the gap is halved, on a scale of ratios, down to the precision; the rate
-//! that is left is tried once more, because one lucky try is no proof. All tries are in the result: its latencies by rate are the curve,
-//! the last that held is the knee.
+//! the latencies may be. The rate doubles until one fails twice, then the gap is halved, on a scale of ratios, down to the precision; the
+//! rate that is left is tried once more. One lucky or unlucky try is no proof. All rates are in the result: its latencies by rate are the
+//! curve, the last that held is the knee.
 //!
 //! All rates of a run are shifted by less than one step, by its seed. If all runs tried the same rates, two servers would look equal in every
 //! round, or apart by a step in every round, however near they are; so what the steps hide is part of what strays.
@@ -125,8 +125,8 @@ impl WorkloadSettings for Parameters {
     }
 
     fn estimate(&self) -> Estimate {
-        // Doublings from the lowest to the highest rate, about as many halvings, and the last try.
-        let tries = (self.rate_max / self.rate_min).log2() + 8.0;
+        // Doublings from the lowest to the highest rate, the second try of one that fails, about as many halvings, and the last try.
+        let tries = (self.rate_max / self.rate_min).log2() + 9.0;
         self.site.estimate(tries * self.probe_time)
     }
 
@@ -195,14 +195,14 @@ impl Workload for FindRate {
             Ok(tries.add(&parameters, rate, tally))
         })?;
         if found.rate == 0.0 {
-            let why = tries.notes.last().cloned().unwrap_or_default();
+            let why = tries.failed.last().map(|failed| failed.why.clone()).unwrap_or_default();
             return Err(Error::Parameter {
                 setting: "rate_min",
                 problem: format!("no rate holds, from this one on: {why}"),
             });
         }
         let values =
-            [found.rate, found.p99_microseconds, found.failing, tries.number as f64, tries.generator_busy_share];
+            [found.rate, found.p99_microseconds, found.failing, tries.number as f64, tries.generator_busy_share()];
         Ok(Outcome {
             seconds: started.elapsed().as_secs_f64(),
             metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
@@ -220,20 +220,26 @@ impl Workload for FindRate {
 /// Reasons that are told of one run.
 const NOTES_MAX: usize = 3;
 
+/// A rate that failed.
+struct Failed {
+    rate: f64,
+    why: String,
+    /// The part of the time for which the load generator's threads were busy.
+    generator_busy_share: f64,
+}
+
 /// What all tries of a run came to.
 struct Tries {
     number: u64,
     /// As [`Parameters::shift`].
     shift: f64,
     latencies: BTreeMap<String, Latency>,
-    /// Why rates failed.
-    notes: Vec<String>,
+    /// The lowest last.
+    failed: Vec<Failed>,
     /// Of the last rate that held.
     asked: Asked,
     /// Threads of the load generator that can work at a time.
     threads: usize,
-    /// The part of the time for which these were busy at the lowest rate that failed; 0: none did.
-    generator_busy_share: f64,
 }
 
 impl Tries {
@@ -242,10 +248,9 @@ impl Tries {
             number: 0,
             shift,
             latencies: BTreeMap::new(),
-            notes: Vec::new(),
+            failed: Vec::new(),
             asked: Asked::all_right(),
             threads: client.threads.clamp(1, client.connections).min(cpus),
-            generator_busy_share: 0.0,
         }
     }
 
@@ -254,26 +259,34 @@ impl Tries {
         // Each rate has the limit of a closed loop, though it is driven in an open one: errors are how it fails.
         let asked = tally.asked(parameters.sending.limit(Pace::Closed));
         let objection = parameters.objection(rate, &tally, &asked);
+        // A rate that is tried twice counts by its last try. One that fails is lower than all others that failed.
+        self.failed.retain(|failed| failed.rate > rate);
         match &objection {
             None => self.asked = asked,
-            Some(why) => {
-                self.notes.push(format!("at {rate:.0} requests a second: {why}"));
-                // Each rate that fails is lower than those that failed before.
-                self.generator_busy_share = tally.cpu_seconds / (tally.seconds * self.threads as f64);
-            }
+            Some(why) => self.failed.push(Failed {
+                rate,
+                why: format!("at {rate:.0} requests a second: {why}"),
+                generator_busy_share: tally.cpu_seconds / (tally.seconds * self.threads as f64),
+            }),
         }
         let p99_microseconds = tally.total.microseconds_at(0.99);
-        // A rate that is tried twice counts by its last try. Without the shift, runs and scenarios have the same names.
+        // Without the shift, runs and scenarios have the same names.
         let unshifted = if rate > parameters.rate_min && rate < parameters.rate_max { rate / self.shift } else { rate };
         self.latencies.insert(format!("request at about {unshifted:.0}/s"), tally.total);
         objection.is_none().then_some(p99_microseconds)
     }
 
-    /// The curve is in the latencies; of the tries that failed, the lowest say where the knee is, and what made it.
+    /// At the lowest rate that failed; 0: none did.
+    fn generator_busy_share(&self) -> f64 {
+        self.failed.last().map_or(0.0, |failed| failed.generator_busy_share)
+    }
+
+    /// The curve is in the latencies; of the rates that failed, the lowest say where the knee is, and what made it.
     fn notes(&self) -> Vec<String> {
-        let mut notes = self.notes[self.notes.len().saturating_sub(NOTES_MAX)..].to_vec();
-        if self.generator_busy_share >= cpu::FULL {
-            let percent = self.generator_busy_share * 100.0;
+        let lowest = &self.failed[self.failed.len().saturating_sub(NOTES_MAX)..];
+        let mut notes: Vec<String> = lowest.iter().map(|failed| failed.why.clone()).collect();
+        if self.generator_busy_share() >= cpu::FULL {
+            let percent = self.generator_busy_share() * 100.0;
             notes.push(format!(
                 "At the lowest rate that failed the load generator's threads were {percent:.0} % busy: the server may keep up with more. Give the load more \
                  `driver_threads`, with a CPU for each (`cpus.client`), or a machine of its own."
@@ -310,28 +323,40 @@ fn search(
     mut probe: impl FnMut(f64) -> Result<Option<f64>, Error>,
 ) -> Result<Found, Error> {
     let mut found = Found { rate: 0.0, p99_microseconds: 0.0, failing: 0.0 };
-    let mut rate = (parameters.rate_min * shift).min(parameters.rate_max);
-    while found.failing == 0.0 {
-        found.add(rate, probe(rate)?);
-        if rate >= parameters.rate_max {
+    // All runs halve the same octaves, so that their rates have the same names; the last one may reach beyond the highest rate.
+    let mut upper = parameters.rate_min * shift;
+    loop {
+        let rate = upper.min(parameters.rate_max);
+        let mut held = probe(rate)?;
+        // One unlucky try would end the doubling, however far below the knee.
+        if held.is_none() {
+            held = probe(rate)?;
+        }
+        found.add(rate, held);
+        if held.is_none() || upper >= parameters.rate_max {
             break;
         }
-        rate = (rate * 2.0).min(parameters.rate_max);
+        upper *= 2.0;
     }
     if found.failing > parameters.rate_min && found.rate == 0.0 {
         found.add(parameters.rate_min, probe(parameters.rate_min)?);
     }
     while found.rate > 0.0 && found.failing > found.rate * (1.0 + parameters.precision) {
-        let middle = (found.rate * found.failing).sqrt();
-        found.add(middle, probe(middle)?);
+        let middle = (found.rate * upper).sqrt();
+        if middle < found.failing {
+            found.add(middle, probe(middle)?);
+        }
+        if found.rate < middle {
+            upper = middle;
+        }
     }
     while found.failing > 0.0 && found.rate > 0.0 {
         match probe(found.rate)? {
             Some(p99_microseconds) => return Ok(Found { p99_microseconds, ..found }),
             None => {
                 found.failing = found.rate;
-                let lower = found.rate / (1.0 + parameters.precision);
-                found.rate = if lower < parameters.rate_min { 0.0 } else { lower };
+                let lower = (found.rate / (1.0 + parameters.precision)).max(parameters.rate_min);
+                found.rate = if lower < found.failing { lower } else { 0.0 };
             }
         }
     }

@@ -66,16 +66,18 @@ fn servers_that_are_nearly_alike_are_found_nearly_alike() {
 /// Latencies of a rate are put together over runs and scenarios.
 #[test]
 fn shifted_rates_have_the_names_of_those_that_are_not() {
-    let parameters = with(&[("probe_time", 3.0.into())]);
+    // The knee lies in the last octave, which the highest rate cuts off.
+    let parameters = with(&[("probe_time", 3.0.into()), ("rate_max", 1000.0.into())]);
     let client = parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None);
     let names = |shift: f64| {
         let mut tries = Tries::of(&client, 8, shift);
-        for rate in [100.0, 200.0, 200.0 * 2.0_f64.sqrt()] {
-            tries.add(&parameters, rate * shift, tally(100, |_| 0.001));
-        }
+        let latency = |rate: f64| if rate <= 950.0 { 0.001 } else { 0.2 };
+        let probe = |rate: f64| Ok(tries.add(&parameters, rate, tally(rate as u64, |_| latency(rate))));
+        search(&parameters, shift, probe).expect("searched");
         tries.latencies.into_keys().collect::<Vec<String>>()
     };
-    assert_eq!(names(1.0), ["request at about 100/s", "request at about 200/s", "request at about 283/s"]);
+    let rates = [100, 1000, 200, 400, 50, 800, 872, 911, 951];
+    assert_eq!(names(1.0), rates.map(|rate| format!("request at about {rate}/s")));
     assert_eq!(names(1.03), names(1.0));
 }
 
@@ -88,6 +90,24 @@ fn a_lucky_try_is_not_the_answer() {
     };
     let found = search(&parameters(1e6), 1.0, probe).expect("searched");
     assert!(found.rate <= 100.0 && found.rate > 90.0, "{found:?}");
+}
+
+/// As by a stall: the server was said to hold the lowest rate, or half of what it does.
+#[test]
+fn an_unlucky_try_is_not_the_answer() {
+    for unlucky_from in [50.0, 400.0] {
+        let mut unlucky = true;
+        let probe = |rate: f64| {
+            let fails = rate > 1000.0 || rate >= unlucky_from && std::mem::take(&mut unlucky);
+            Ok((!fails).then_some(rate))
+        };
+        let found = search(&parameters(1e6), 1.0, probe).expect("searched");
+        assert!(found.rate > 950.0, "{found:?}");
+    }
+    // The lowest rate is tried before none is said to hold.
+    let mut lucky = true;
+    let probe = |rate: f64| Ok((rate <= 50.0 || std::mem::take(&mut lucky)).then_some(rate));
+    assert_eq!(search(&parameters(1e6), 1.03, probe).expect("searched").rate, 50.0);
 }
 
 /// A try of 3 s at this rate, with these seconds for each answer after its request.
@@ -130,12 +150,22 @@ fn a_load_that_was_full_where_a_rate_failed_says_so() {
         for rate in [400, 300, 200, 100] {
             assert!(tries.add(&parameters, rate as f64, tally(rate, |_| 0.02)).is_none());
         }
-        assert_eq!(tries.generator_busy_share >= cpu::FULL, says);
+        assert_eq!(tries.generator_busy_share() >= cpu::FULL, says);
         let notes = tries.notes();
         assert!(notes[NOTES_MAX - 1].starts_with("at 100 requests a second: "), "the lowest are kept: {notes:?}");
         assert_eq!(notes.len(), NOTES_MAX + usize::from(says));
         assert!(!says || notes[NOTES_MAX].contains("96 % busy"), "{notes:?}");
     }
+}
+
+#[test]
+fn a_rate_that_holds_when_it_is_tried_again_leaves_no_reason() {
+    let parameters = with(&[("latency_max", 0.01.into()), ("probe_time", 3.0.into())]);
+    let client = parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None);
+    let mut tries = Tries::of(&client, 8, 1.0);
+    assert!(tries.add(&parameters, 100.0, tally(100, |_| 0.02)).is_none());
+    assert!(tries.add(&parameters, 100.0, tally(100, |_| 0.001)).is_some());
+    assert_eq!((tries.notes(), tries.generator_busy_share()), (Vec::new(), 0.0));
 }
 
 fn server(address: SocketAddr) -> sending::Server {
