@@ -416,9 +416,11 @@ impl Workload for HttpReplay {
             None => Box::new(log.source(client.pace)?),
         };
         let (tally, rates) = http_client::drive(&client, &mut *source, context.interrupted, context.progress)?;
+        let redirects = tally.classes[2];
         let mut outcome = sending::outcome(tally, rates, parameters.sending.limit(parameters.otherwise()));
         outcome.metrics.extend(begin.map(|begin| BEGIN.at(begin as f64)));
         outcome.notes.extend(note.clone());
+        outcome.notes.extend(log_site::note_of_redirects(redirects).filter(|_| parameters.site == SiteKind::FromLog));
         Ok(outcome)
     }
 

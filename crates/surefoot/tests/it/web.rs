@@ -70,6 +70,13 @@ fn every_server_has_the_pages_of_a_log() {
     let mut redirects: Vec<u64> = runs.iter().map(|run| count(run, "status_3xx")).collect();
     redirects.sort_unstable();
     assert_eq!(redirects, [0, 0, 20, 20]);
+    // A redirect is less work than a page, and the reader is told.
+    let trials = json["ledger"]["trials"].as_array().expect("trials");
+    for run in runs {
+        let trial = trials.iter().find(|trial| trial["id"] == run["trial"]).expect("its trial");
+        let says = trial["notes"].to_string().contains("redirects count as right answers");
+        assert_eq!(says, count(run, "status_3xx") > 0, "{trial}");
+    }
     world.assert_nothing_left();
 }
 

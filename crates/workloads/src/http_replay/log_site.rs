@@ -57,3 +57,12 @@ pub fn note(survey: &Survey) -> Option<String> {
         format!("the {hosts} virtual hosts of the log are one site: a path that several have is one file, of the largest size")
     })
 }
+
+/// What a server does that leads on to a folder's index; none: it never did. How often stands in a metric: of turns, a note is said once.
+pub fn note_of_redirects(redirects: u64) -> Option<String> {
+    (redirects > 0).then(|| {
+        "redirects count as right answers (`status_3xx`): where other pages lie below a page, this server redirects to the folder, while nginx \
+         and Caddy send the page. Its rates and latencies are of less work than theirs."
+            .to_string()
+    })
+}

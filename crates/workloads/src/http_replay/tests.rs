@@ -68,6 +68,12 @@ fn a_server_with_virtual_hosts_is_refused() {
 }
 
 #[test]
+fn redirects_that_count_as_right_are_said() {
+    assert!(log_site::note_of_redirects(20).is_some_and(|note| note.contains("`status_3xx`")));
+    assert_eq!(log_site::note_of_redirects(0), None);
+}
+
+#[test]
 fn hosts_that_become_one_are_said() {
     let note = |hosts: &[&str]| {
         let hosts = hosts.iter().map(|host| ((*host).to_string(), 1)).collect();
