@@ -120,8 +120,9 @@ fn host_of(before: &[u8]) -> Option<&[u8]> {
     let before = before.strip_suffix(b" ").unwrap_or(before);
     let blanks = before.iter().filter(|byte| **byte == b' ').count();
     let (host, rest) = word(before);
-    // After a host comes an address, and after an address mostly an identity that nobody asked for.
-    (blanks == 3 && !rest.starts_with(b"- ")).then(|| without_port(host))
+    // After an address comes mostly an identity that nobody asked for. Before another one it is an address that nobody knew.
+    let is_identity = rest.starts_with(b"- ") && !rest.starts_with(b"- - ");
+    (blanks == 3 && !is_identity).then(|| without_port(host))
 }
 
 fn without_port(host: &[u8]) -> &[u8] {
@@ -252,14 +253,18 @@ mod tests {
 
     #[test]
     fn a_virtual_host_comes_first() {
-        let with = |host: &str| {
-            let line = format!(r#"{host} 10.0.0.1 - - [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" 304 0 "-" "-""#);
+        let before = |words: &str| {
+            let line = format!(r#"{words} [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" 304 0 "-" "-""#);
             parse(line.as_bytes()).expect("a line").host.map(|host| text(&host).to_string())
         };
+        let with = |host: &str| before(&format!("{host} 10.0.0.1 - -"));
         assert_eq!(with("www.example.org:80").as_deref(), Some("www.example.org"));
         assert_eq!(with("www.example.org").as_deref(), Some("www.example.org"));
         assert_eq!(with("[::1]:80").as_deref(), Some("[::1]"));
         assert_eq!(with("[::1]").as_deref(), Some("[::1]"));
+        // The address is `X-Forwarded-For`'s, of clients without a proxy.
+        assert_eq!(before("www.example.org - - -").as_deref(), Some("www.example.org"));
+        assert_eq!(before("www.example.org - - frank").as_deref(), Some("www.example.org"));
     }
 
     #[test]
