@@ -37,6 +37,8 @@ pub struct Comparison {
     level: Level,
     /// Sessions a side.
     sessions: usize,
+    /// Why its sessions are not of two sides, so that no gate can stand on it.
+    mixed: Option<String>,
 }
 
 /// What both measured of a workload.
@@ -100,15 +102,19 @@ impl Comparison {
         let of_side = |(name, side): (&'static str, usize)| {
             pairs[1..].iter().flat_map(move |pair| unlike_sessions(name, &pairs[0][side], &pair[side]))
         };
-        let unlike: Vec<String> = [("A", 0), ("B", 1)].into_iter().flat_map(of_side).collect();
+        let sides = [("A", 0), ("B", 1)];
+        let of_many: Vec<String> = sides.into_iter().filter_map(|side| many_studies(side, pairs)).collect();
+        let unlike: Vec<String> = of_many.iter().cloned().chain(sides.into_iter().flat_map(of_side)).collect();
         if !unlike.is_empty() {
             said.retain(|line| line != SAME_STUDY && line != EQUAL_FACTS);
         }
         said.extend(unlike);
-        said.extend(out_of_turn(pairs));
+        let out_of_turn = is_out_of_turn(pairs).then(|| OUT_OF_TURN.to_string());
+        said.extend(out_of_turn.clone());
         let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
-        Ok(Comparison::judged(said, found, (level, pairs.len())))
+        let mixed = out_of_turn.or_else(|| of_many.into_iter().next());
+        Ok(Comparison { mixed, ..Comparison::judged(said, found, (level, pairs.len())) })
     }
 
     fn judged(preamble: Vec<String>, mut workloads: Vec<Workload>, (level, sessions): (Level, usize)) -> Comparison {
@@ -120,7 +126,12 @@ impl Comparison {
             let changes = level.changes(&asked.iter().map(|line| &line.sides).collect::<Vec<_>>(), correct);
             asked.into_iter().zip(changes).for_each(|(line, change)| line.change = change);
         }
-        Comparison { preamble, workloads, level, sessions }
+        Comparison { preamble, workloads, level, sessions, mixed: None }
+    }
+
+    /// Why the sessions are not of two sides: they were named out of turn, or are of several studies.
+    pub fn mixed(&self) -> Option<&str> {
+        self.mixed.as_deref()
     }
 
     /// What is shown to be worse, and was measured so by at least this fraction, or does not work any more: none where no primary figure has
@@ -354,19 +365,19 @@ fn check_apart(all: &[&Input]) -> Result<(), Error> {
     again.map_or(Ok(()), |study| Err(Error::SessionTwice { created: date(study.created) }))
 }
 
-/// A word where the two sessions of a pair are not neighbours in time: what changed from day to day is then a difference between the sides.
-fn out_of_turn(pairs: &[[Input; 2]]) -> Option<String> {
+/// What changed from day to day is then a difference between the sides.
+const OUT_OF_TURN: &str = "The sides did not take turns: between the two sessions of a pair lies another one. Name them in the order in which they \
+                           ran, A1 B1 A2 B2 …; a pattern such as `before-*` sorts them by side.";
+
+/// Whether the two sessions of a pair are no neighbours in time.
+fn is_out_of_turn(pairs: &[[Input; 2]]) -> bool {
     let begun = |input: &Input| input.contents.study.created;
     let is_between = |[a, b]: &[Input; 2], other: &Input| {
         let (first, last) = (begun(a).min(begun(b)), begun(a).max(begun(b)));
         first < begun(other) && begun(other) < last
     };
     let mut others = pairs.iter().flat_map(|pair| pairs.iter().flatten().map(move |other| (pair, other)));
-    others.any(|(pair, other)| is_between(pair, other)).then(|| {
-        "The sides did not take turns: between the two sessions of a pair lies another one. Name them in the order in which they ran, A1 B1 \
-         A2 B2 …; a pattern such as `before-*` sorts them by side."
-            .into()
-    })
+    others.any(|(pair, other)| is_between(pair, other))
 }
 
 const SAME_STUDY: &str = "Both ran the same study (equal hash).";
@@ -405,12 +416,17 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
     lines
 }
 
-/// What differs between two sessions of one side, which are taken for the same.
+/// A word where a side's sessions, which are taken for the same, are of several studies.
+fn many_studies((name, side): (&str, usize), pairs: &[[Input; 2]]) -> Option<String> {
+    let hash = |pair: &[Input; 2]| pair[side].contents.study.hash.clone();
+    let is_one = pairs.iter().all(|pair| hash(pair) == hash(&pairs[0]));
+    (!is_one).then(|| format!("The sessions of {name} are not of one study."))
+}
+
+/// What differs between the machines of two sessions of one side.
 fn unlike_sessions(side: &str, first: &Input, other: &Input) -> Vec<String> {
-    let [of_first, of_other] = [first, other].map(|input| &input.contents.study.hash);
-    let studies = (of_first != of_other).then(|| format!("The sessions of {side} are not of one study."));
     let facts = differing_facts(first, other).into_iter().take(FACTS_MAX);
-    studies.into_iter().chain(facts.map(|fact| format!("Within {side}: {fact}"))).collect()
+    facts.map(|fact| format!("Within {side}: {fact}")).collect()
 }
 
 fn differing_facts(a: &Input, b: &Input) -> Vec<String> {

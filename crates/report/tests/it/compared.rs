@@ -205,8 +205,14 @@ fn sessions_in_turns_hold_how_days_differ() {
     assert!(!six.text().contains("did not take turns"), "{}", six.text());
     let [a, b] = [sorted[0][1].contents.study.created, sorted[1][0].contents.study.created];
     (sorted[0][1].contents.study.created, sorted[1][0].contents.study.created) = (b, a);
-    let by_side = Comparison::of_sessions(&sorted).expect("a word, no error").text();
-    assert!(by_side.contains("did not take turns"), "{by_side}");
+    let by_side = Comparison::of_sessions(&sorted).expect("a word, no error");
+    assert!(by_side.text().contains("did not take turns"), "{}", by_side.text());
+    assert!(by_side.mixed().is_some_and(|why| why.contains("did not take turns")) && six.mixed().is_none());
+    let mut changed = pairs(1.0, &days);
+    changed[2][1].contents.study.hash = "another".into();
+    let changed = Comparison::of_sessions(&changed).expect("a word, no error");
+    assert_eq!(changed.mixed(), Some("The sessions of B are not of one study."));
+    assert_eq!(changed.text().matches("are not of one study").count(), 1, "{}", changed.text());
     sorted[1][0].contents.study.created = sorted[0][0].contents.study.created;
     let twice = Comparison::of_sessions(&sorted).err().expect("refused");
     assert!(twice.to_string().contains("named twice"), "{twice}");

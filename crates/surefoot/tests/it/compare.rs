@@ -64,6 +64,11 @@ fn sessions_by_turns_are_one_value_each() {
     assert_eq!(primary["a"]["values"].as_array().map(Vec::len), Some(4), "one value a session: {primary:#}");
     assert_eq!(primary["change"]["verdict"], "slower", "{primary:#}");
     world.surefoot(&[&all[..], &gate].concat()).status(6);
+    // A shell's pattern sorts by side: each side would be half fast and half slow, and any change cancelled.
+    let of_side = |side: &str| files.iter().copied().filter(|file| file.starts_with(side)).collect::<Vec<_>>();
+    let sorted = [&["compare", "--sessions"][..], &of_side("fast"), &of_side("slow")].concat();
+    world.surefoot(&sorted).status(0).says("did not take turns");
+    world.surefoot(&[&sorted[..], &gate].concat()).status(2).says("--fail-on has no two sides").says("A1 B1 A2 B2");
     // Three pairs have no verdict, and so nothing to judge by.
     let few = [&["compare", "--sessions"][..], &files[..6], &gate].concat();
     world.surefoot(&few).status(2).says("4 sessions");
