@@ -1,6 +1,6 @@
 //! `surefoot merge`: a fleet's results as one file, and its answer.
 
-use super::report::{require_writable, terminal_of_fleet, unreadable, write_page};
+use super::report::{page_beside, require_writable, terminal_of_fleet, unreadable, write_page};
 use super::status::{left_out, results_in};
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Status};
@@ -24,7 +24,7 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
     if !files.iter().any(is_output) {
         keep_what_is_not_merged(&args.output, &files)?;
     }
-    let page = args.html.clone().unwrap_or_else(|| args.output.with_extension("html"));
+    let page = args.html.clone().unwrap_or_else(|| page_beside(&args.output));
     if page == args.output || files.iter().any(|file| ledger::same_file(file, &page)) {
         let error = anyhow!("the page would be written over {}", page.display());
         return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));

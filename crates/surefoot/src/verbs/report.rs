@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use report::{Asked, Format, Make};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Shows or exports a results file.
 pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
@@ -249,6 +249,16 @@ pub fn write_to(
     out.flush().map_err(|error| cannot_write(target, error))?;
     eprintln!("{}", target.display());
     Ok(Status::Answered)
+}
+
+/// Where the page of a results file is by default. Names may have points: what follows one is part of the page's name, too.
+pub fn page_beside(results: &Path) -> PathBuf {
+    if results.extension().is_some_and(|end| end == "surefoot") {
+        return results.with_extension("html");
+    }
+    let mut page = results.as_os_str().to_os_string();
+    page.push(".html");
+    page.into()
 }
 
 /// Writes a page, never over results.

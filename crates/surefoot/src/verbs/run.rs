@@ -21,7 +21,7 @@ use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// How long a study measures how the machine strays, and which share of its time that may be.
@@ -229,7 +229,7 @@ fn probe(
 /// The answer, the report and the way on.
 fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Failure> {
     let input = knowledge::told(report::load(&loaded.results)?);
-    let html = html_path(args, &loaded.results);
+    let html = args.html.clone().unwrap_or_else(|| super::report::page_beside(&loaded.results));
     let answer = if args.json {
         format!("{:#}\n", report::answer_json(&input))
     } else {
@@ -253,13 +253,6 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     }
     let has_holes = report::has_holes(&input) || summary.stop == Stop::ScreenFailed;
     Ok(if has_holes { Status::Holes } else { Status::Answered })
-}
-
-/// Beside the results file, unless it was named; never the results file itself.
-fn html_path(args: &RunArgs, results: &Path) -> PathBuf {
-    let beside = results.with_extension("html");
-    let free = if beside == results { PathBuf::from(format!("{}.html", results.display())) } else { beside };
-    args.html.clone().unwrap_or(free)
 }
 
 /// Refuses what this machine can't run, or leaves it out when told so and tells what.

@@ -81,7 +81,12 @@ pub fn left_out(error: &dyn std::fmt::Display) {
 
 /// Where a study's results are by default: its own name says it, or that of its file, which is the usual case.
 pub fn results_of(study: &str) -> PathBuf {
-    let stem = || Path::new(study).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = || {
+        let file = Path::new(study).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A study's name may have points: what follows one is no extension but for these.
+        let stem = file.strip_suffix(".toml").or_else(|| file.strip_suffix(".surefoot"));
+        stem.map_or_else(|| file.clone(), str::to_string)
+    };
     let named = std::fs::read_to_string(study).ok().and_then(|text| study::name(&text));
     source::results_of(&named.unwrap_or_else(stem))
 }

@@ -107,6 +107,26 @@ fn names_of_the_wrong_kind_are_told_apart() {
     refuse(&["status", "--verify"], 2, "a.surefoot");
 }
 
+/// What follows a point is part of the name: another version's results are not shown, and its page is not written over.
+#[test]
+fn names_with_points_are_told_apart() {
+    let world = measured();
+    let study = STUDY.replace("HERE", &world.path().to_string_lossy()).replace("\"s\"", "\"s.1\"");
+    world.write("s.1.toml", study);
+    world.surefoot(&["run", "s.1.toml", "--quiet"]).status(0);
+    for (named, study) in [("s", "s"), ("s.1", "s.1"), ("s.1.toml", "s.1"), ("s.1.surefoot", "s.1")] {
+        let standing = world.surefoot(&["status", named, "--json"]).status(0).json();
+        assert_eq!(standing[0]["study"], study, "{named}");
+        let report = world.surefoot(&["report", named, "--json"]).status(0).json();
+        assert_eq!(report["ledger"]["study"]["name"], study, "{named}");
+    }
+    world.surefoot(&["status", "s.2"]).status(2).says("no results file s.2.surefoot");
+    for (results, page) in [("k.1", "k.1.html"), ("k.2", "k.2.html"), ("k.3.surefoot", "k.3.html")] {
+        world.surefoot(&["run", "s.toml", "--quiet", "--results", results]).status(0);
+        assert!(world.path().join(page).is_file(), "{page}");
+    }
+}
+
 #[test]
 fn clean_keeps_results_of_any_name_at_any_depth() {
     let world = measured();
