@@ -41,6 +41,8 @@ const NAME_LETTERS: [usize; 4] = [36, 28, 22, 16];
 pub struct Place<'a> {
     /// The study as the command line named it.
     pub study: Option<&'a str>,
+    /// The work folder, where it is no usual one.
+    pub work: Option<&'a str>,
     /// The results file, as an argument.
     pub results: Option<&'a str>,
     /// The page.
@@ -344,9 +346,12 @@ fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>
         Some(name) => {
             let usual = format!("{}.surefoot", study.name);
             let results = place.results.filter(|results| *results != usual);
-            let results =
-                results.map_or_else(String::new, |results| format!(" --results {}", reproduce::quoted(results)));
-            format!("`surefoot run {} {options}{results}`", reproduce::quoted(&name))
+            // Without them it would go on elsewhere, perhaps on another disk.
+            let option = |name: &str, value: Option<&str>| {
+                value.map_or_else(String::new, |value| format!(" --{name} {}", reproduce::quoted(value)))
+            };
+            let places = option("work", place.work) + &option("results", results);
+            format!("`surefoot run {} {options}{places}`", reproduce::quoted(&name))
         }
         None => format!("the same command with `{options}`"),
     }

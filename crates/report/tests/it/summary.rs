@@ -12,7 +12,7 @@ use observe::metric::{Direction, Metric};
 use report::{Input, Place};
 
 const PLACE: Place =
-    Place { study: Some("fs.toml"), results: Some("filesystems.surefoot"), page: Some("filesystems.html") };
+    Place { study: Some("fs.toml"), work: None, results: Some("filesystems.surefoot"), page: Some("filesystems.html") };
 
 fn shown(input: &Input) -> String {
     report::summary(input, &PLACE, 100, false)
@@ -470,6 +470,9 @@ fn more_rounds_are_asked_for_as_the_study_was() {
         text.lines().skip_while(|line| !line.starts_with("What would")).take(2).collect::<Vec<_>>().join("\n") + "\n"
     };
     let elsewhere = Place { results: Some("/srv/a b.surefoot"), ..PLACE };
+    let on_its_disk = line(|_| (), &Place { work: Some("/mnt/nvme/w 1"), ..elsewhere }).replace("\n  ", " ");
+    let whole = "`surefoot run fs.toml --rounds 43 --work '/mnt/nvme/w 1' --results '/srv/a b.surefoot'`";
+    assert!(on_its_disk.contains(whole), "{on_its_disk}");
     let shown = [
         line(|_| (), &elsewhere),
         line(|contents| contents.study.text.push_str("time_budget = \"4min\"\n"), &PLACE),

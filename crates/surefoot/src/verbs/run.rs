@@ -234,7 +234,13 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
         format!("{:#}\n", report::answer_json(&input))
     } else {
         let (results, page) = (loaded.results.to_string_lossy(), html.to_string_lossy());
-        let place = report::Place { study: Some(&args.study.study), results: Some(&results), page: Some(&page) };
+        let work = args.study.work.as_ref().map(|work| work.to_string_lossy());
+        let place = report::Place {
+            study: Some(&args.study.study),
+            work: work.as_deref(),
+            results: Some(&results),
+            page: Some(&page),
+        };
         super::report::terminal(&input, &place, args.full)
     };
     // All is measured and kept: that nobody reads on is no failure.
@@ -333,22 +339,53 @@ fn of_images(error: storage::Error) -> Failure {
     Failure::new(status, error)
 }
 
+/// Whether a change says that the work folder lies on another disk.
+fn is_of_disk(change: &str) -> bool {
+    ["device was ", "device_model was ", "work_filesystem was "].iter().any(|fact| change.starts_with(fact))
+}
+
 fn explained(error: resume::Error) -> Failure {
     match &error {
         resume::Error::OtherStudy { .. } => Failure::new(Status::BadStudy, error)
             .hint("name another results file with --results FILE, or ask for the same as then"),
-        resume::Error::OtherMachine { .. } => Failure::new(Status::BadStudy, error).hint(
-            "start anew with --results FILE and compare the two, or go on all the same by the same command with --accept-changes",
-        ),
+        resume::Error::OtherMachine { changes } => {
+            let is_other_disk = changes.iter().any(|change| is_of_disk(change));
+            let place =
+                if is_other_disk { "name the work folder that it was begun in with --work DIR; or " } else { "" };
+            Failure::new(Status::BadStudy, error).hint(format!(
+                "{place}start anew with --results FILE and compare the two, or go on all the same by the same command with --accept-changes"
+            ))
+        }
         resume::Error::ClockBehind { now, last, .. } => {
             let [now, last] = [now, last].map(|moment| report::number::date(*moment));
             Failure::new(Status::BadStudy, error)
                 .hint(format!("it says {now}, and the file {last}: set the clock, or begin anew with --results FILE"))
         }
-        resume::Error::OtherMember { .. } => Failure::new(Status::BadStudy, error)
-            .hint("name another file with --results FILE; a fleet's member has its own in its work folder (--work DIR)"),
+        resume::Error::OtherMember { .. } => Failure::new(Status::BadStudy, error).hint(
+            "name another file with --results FILE; a fleet's member has its own in its work folder (--work DIR)",
+        ),
         // A disk that is full or fails is the machine's.
         resume::Error::Ledger(ledger::Error::Sqlite { .. }) => Failure::new(Status::Fault, error),
         resume::Error::Ledger(_) => super::report::unreadable(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{explained, resume};
+
+    /// To go on in another folder would bring two disks into the same figures.
+    #[test]
+    fn who_left_out_the_work_folder_is_told_of_it() {
+        let said = |change: &str| explained(resume::Error::OtherMachine { changes: vec![change.into()] }).render(false);
+        for change in ["device was nvme0n1, now sda", "work_filesystem was xfs, now tmpfs"] {
+            assert!(
+                said(change).contains("hint: name the work folder that it was begun in with --work DIR"),
+                "{change}"
+            );
+        }
+        for change in ["cpus was 4, now 2", "device_scheduler was none, now bfq"] {
+            assert!(said(change).contains("hint: start anew with --results FILE"), "{change}");
+        }
     }
 }
