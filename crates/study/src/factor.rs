@@ -73,9 +73,7 @@ impl Factor {
         if !clash {
             return label.clone();
         }
-        let last = self.name.rsplit('.').next().unwrap_or_default();
-        let value = label.strip_prefix(last).and_then(|rest| rest.strip_prefix('=')).unwrap_or(label);
-        format!("{}={value}", self.name)
+        with_factor(&self.name, label)
     }
 
     /// Adds a level that only an include names.
@@ -337,6 +335,13 @@ fn label(path: &str, value: &Value) -> String {
         Value::Array(items) => words(items),
         other => format!("{name}={other}"),
     }
+}
+
+/// A level's label behind its factor's whole name, which has its setting's in it: "workload.oltp.threads=4" of "threads=4".
+pub(crate) fn with_factor(factor: &str, label: &str) -> String {
+    let last = factor.rsplit('.').next().unwrap_or_default();
+    let value = label.strip_prefix(last).and_then(|rest| rest.strip_prefix('=')).unwrap_or(label);
+    format!("{factor}={value}")
 }
 
 fn words(items: &[Value]) -> String {

@@ -1,6 +1,7 @@
 //! A study to its plan: scenarios, their order in each round, and the specification of each trial.
 
 use crate::check::Study;
+use crate::factor;
 use crate::groups;
 use crate::limit::Limit;
 use crate::matrix::{Combination, matrix};
@@ -313,7 +314,10 @@ impl<S: Clone> Plan<S> {
     /// Keeps scenarios whose label, or `factor=level`, contains one of these words; and their controls.
     pub fn only(&mut self, words: &[String]) {
         self.scenarios.retain(|scenario| {
-            let levels = scenario.levels.iter().map(|(factor, level)| format!("{factor}={level}"));
+            let levels = scenario
+                .levels
+                .iter()
+                .flat_map(|(factor, level)| [format!("{factor}={level}"), factor::with_factor(factor, level)]);
             let texts: Vec<String> = levels.chain([scenario.label.clone()]).collect();
             words.iter().any(|word| texts.iter().any(|text| text.contains(word.as_str())))
         });

@@ -273,6 +273,17 @@ fn only_keeps_a_baseline_and_its_control() {
     assert_eq!(labels(&plan), ["xfs", "xfs (control)"]);
     plan.only(&["zfs".into()]);
     assert!(plan.scenarios.is_empty());
+    // Labels of numbers, sizes and servers' settings have their setting's name in them; a path has it once.
+    for (path, levels, kept) in [
+        ("workload.oltp.threads", "[1, 4]", "4"),
+        ("storage.size", "[\"1GiB\", \"2GiB\"]", "2GiB"),
+        ("service.postgres.settings.shared_buffers", "[\"128MB\", \"512MB\"]", "512MB"),
+    ] {
+        let mut plan = right(&format!("[factors]\n{path} = {levels}\n[workload.oltp]\nengine = \"postgres\"\n"));
+        plan.only(&[format!("{path}={kept}")]);
+        let label = format!("{}={kept}", path.rsplit('.').next().expect("a name"));
+        assert_eq!(labels(&plan), [label.clone(), format!("{label} (control)")]);
+    }
 }
 
 #[test]
