@@ -23,6 +23,10 @@ pub struct Override {
 
 /// Makes a change.
 pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) {
+    if let Some(problem) = half_a_list(root, change, catalogue) {
+        problems.push(problem);
+        return;
+    }
     let path = document::plain_path(&change.path);
     let path = path.as_str();
     let value = document::parse_value(&change.value);
@@ -47,6 +51,49 @@ pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, prob
     } else {
         set(root, path, value, catalogue, problems);
     }
+}
+
+/// The problem of a list whose brackets or quotes are forgotten: it would be one text, or refused with the name of one of its parts.
+fn half_a_list(root: &Node, Override { path, value: text }: &Override, catalogue: &dyn Catalogue) -> Option<Problem> {
+    // What is TOML is what it says.
+    if document::parse_value(text).content != Content::Scalar(Value::from(text.as_str())) {
+        return None;
+    }
+    let path = document::plain_path(path);
+    let names = if path == "workload" {
+        root.get("workload").map(level_keys)
+    } else {
+        factors(root).iter().find(|factor| factor.key == path && factor.node.is_table()).map(|it| level_keys(&it.node))
+    };
+    let found = setting_at(&path, None, catalogue, &mut Vec::new());
+    let takes = |value: &Value| match &names {
+        Some(names) => names.contains(value),
+        None => found.is_some_and(|setting| setting.check(value).is_ok()),
+    };
+    let is_item = |value: &Value| takes(value) || takes(&Value::from(vec![value.clone()]));
+    let item = |part: &&str| {
+        let (plain, quoted) = (document::parse_value(part).json(), Value::from(*part));
+        let is_whole = !part.is_empty() && !part.contains(['"', '\'', '[', ']', '{', '}']);
+        [plain, quoted].iter().filter(|_| is_whole).find(|value| is_item(value)).map(Value::to_string)
+    };
+    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let parts: Vec<&str> = inner.unwrap_or(text).split(',').map(str::trim).collect();
+    let items: Option<Vec<String>> = parts.iter().map(item).collect();
+    // Where any text will do, commas are its own, but between sizes.
+    let is_one = takes(&Value::from(text.as_str())) && !parts.iter().all(|part| is_quantity(part));
+    if inner.is_none() && (parts.len() < 2 || items.is_none() || is_one) {
+        return None;
+    }
+    let label =
+        "a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own";
+    let hint = items.map(|items| format!("for a list, --set '{path}=[{}]'", items.join(", ")));
+    Some(Problem::new(format!("`{path}`: `{text}` is no list"), None, label).hint(hint))
+}
+
+/// "128MB", "0.5", "20 %".
+fn is_quantity(text: &str) -> bool {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%').trim_end();
+    number.parse::<f64>().is_ok()
 }
 
 /// Sets a setting that is no factor yet.

@@ -256,3 +256,52 @@ fn wrong_changes_are_said_like_wrong_files() {
         "#]],
     );
 }
+
+/// As one text a list would be a single scenario that no server starts with, or be refused with the name of one of its parts.
+#[test]
+fn a_list_without_brackets_or_quotes_is_refused_with_them() {
+    check_with(
+        BODY,
+        &[
+            ("storage.filesystem", "ext4,xfs"),
+            ("journal", "a, b"),
+            ("workload", "oltp,oltp"),
+            ("workload.oltp.threads", "1,4"),
+            ("workload.oltp.like", "1.0,0.4"),
+            ("storage.size", "1GiB,2GiB"),
+            ("storage.mount", "noatime,sync"),
+            ("storage.mount", "[noatime]"),
+            ("cpus.client", "0,1"),
+            ("service.postgres.settings.shared_buffers", "[128MB, 512MB]"),
+            ("service.postgres.settings.shared_buffers", "128MB,512MB"),
+            ("storage.filesystem", "[ext4 xfs]"),
+            ("question", "[why]"),
+        ],
+        &expect![[r#"
+            - `storage.filesystem`: `ext4,xfs` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'storage.filesystem=["ext4", "xfs"]')
+            - `journal`: `a, b` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'journal=["a", "b"]')
+            - `workload`: `oltp,oltp` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'workload=["oltp", "oltp"]')
+            - `workload.oltp.threads`: `1,4` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'workload.oltp.threads=[1, 4]')
+            - `workload.oltp.like`: `1.0,0.4` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'workload.oltp.like=["1.0", "0.4"]')
+            - `storage.size`: `1GiB,2GiB` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'storage.size=["1GiB", "2GiB"]')
+            - `storage.mount`: `noatime,sync` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'storage.mount=["noatime", "sync"]')
+            - `storage.mount`: `[noatime]` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'storage.mount=["noatime"]')
+            - `cpus.client`: `0,1` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'cpus.client=[0, 1]')
+            - `service.postgres.settings.shared_buffers`: `[128MB, 512MB]` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'service.postgres.settings.shared_buffers=["128MB", "512MB"]')
+            - `service.postgres.settings.shared_buffers`: `128MB,512MB` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own (for a list, --set 'service.postgres.settings.shared_buffers=["128MB", "512MB"]')
+            - `storage.filesystem`: `[ext4 xfs]` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own
+            - `question`: `[why]` is no list | a list has brackets, and its texts have quotes; one text with brackets or commas has quotes of its own
+        "#]],
+    );
+    // Texts with commas of their own stay texts, and so does all that has quotes.
+    let text = format!("{HEAD}[workload.oltp]\nengine = \"postgres\"\n[service.postgres]\n");
+    let free = [
+        ("service.postgres.settings.libraries", "a,b"),
+        ("service.postgres.settings.addresses", "127.0.0.1,127.0.0.2"),
+        ("service.postgres.settings.sizes", "\"1MB,2MB\""),
+        ("question", "\"[why]\""),
+    ];
+    let plan = planned(&text, &free).expect("right");
+    let settings = json!({ "libraries": "a,b", "addresses": "127.0.0.1,127.0.0.2", "sizes": "1MB,2MB" });
+    assert_eq!((&plan.scenarios[0].services["postgres"]["settings"], &*plan.question), (&settings, "[why]"));
+}
