@@ -7,6 +7,7 @@ use crate::own_settings::Screening;
 use crate::plan::plan;
 use crate::problem::Problem;
 use serde_json::{Map, Value};
+use settings::{Kind, Setting};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 impl Checker<'_> {
@@ -70,9 +71,20 @@ impl Checker<'_> {
         for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
             let node = self.root.get("service").and_then(|services| services.get(service));
             let message = format!("no workload of this study uses the service `{service}`");
-            let label = format!("for example [workload.oltp] engine = \"{service}\"");
+            let example = self.use_of(service, study);
+            let label = example.unwrap_or_else(|| format!("`surefoot list {service}` has an example with it"));
             self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
         }
+    }
+
+    /// How a workload is told to use a service: one of the study's own, if it can.
+    fn use_of(&self, service: &str, study: &Study) -> Option<String> {
+        let own = study.base.workloads.iter().map(|(name, _)| name.as_str());
+        own.chain(self.catalogue.workloads()).find_map(|workload| {
+            let names_it = |setting: &&Setting| matches!(setting.kind, Kind::Choice(words) if words.contains(&service));
+            let setting = self.catalogue.workload(workload)?.iter().find(names_it)?;
+            Some(format!("for example [workload.{workload}] {} = \"{service}\"", setting.name))
+        })
     }
 }
 

@@ -253,6 +253,12 @@ filesystem = "xsf"
         "#]],
     );
     check(
+        "[service.postgres]\n[workload.tree]\n",
+        &expect![[r#"
+            3:1 no workload of this study uses the service `postgres` | for example [workload.oltp] engine = "postgres"
+        "#]],
+    );
+    check(
         "[storage.wal]\nfilesystem = \"xfs\"\n[workload.oltp]\n",
         &expect![[r#"
             3:1 no workload of this study writes to `storage.wal` | it is for the log of a database that has a server, such as postgres

@@ -250,6 +250,28 @@ fn a_log_that_cannot_be_replayed_is_told_before_the_first_trial() {
     world.surefoot(&["plan", "s.toml"]).status(2).says("`service.nginx.virtual_hosts` looks for a folder of each");
 }
 
+/// The way out is one that the study's own load takes, where there is one.
+#[test]
+fn a_server_that_no_load_asks_is_told_how_one_does() {
+    let world = World::new();
+    world.write("site.log", "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9\n");
+    let of_nginx = study("", "[workload.http-replay]\nlog = \"site.log\"\n");
+    let refuse = |service: &str, says: &str| {
+        let text =
+            of_nginx.replace("[service.nginx]\nsettings = { worker_processes = 1 }", &format!("[service.{service}]"));
+        world.write("s.toml", text);
+        world.surefoot(&["plan", "s.toml"]).status(2).says(&format!("uses the service `{service}`")).says(says);
+    };
+    for server in ["apache", "lighttpd", "caddy", "django"] {
+        refuse(server, &format!("for example [workload.http-replay] server = \"{server}\""));
+    }
+    for engine in ["redis", "etcd", "gtm"] {
+        refuse(engine, &format!("engine = \"{engine}\""));
+    }
+    refuse("php-fpm", "`surefoot list php-fpm` has an example with it");
+    world.surefoot(&["list", "php-fpm"]).status(0).says("php = \"fpm\"");
+}
+
 #[test]
 fn the_highest_rate_is_found() {
     let world = World::new();
