@@ -64,7 +64,7 @@ pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
-    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario));
+    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(plan, scenario));
     unmeasured_seconds(plan, scenario) + measured
 }
 
@@ -79,7 +79,7 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * run_seconds(scenario);
+    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * run_seconds(plan, scenario);
     PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds
 }
 
@@ -88,11 +88,17 @@ fn slowness(scenario: &PlannedScenario) -> f64 {
 }
 
 /// A run's length, roughly; 0 where nothing is known of it.
-pub fn run_seconds(scenario: &PlannedScenario) -> f64 {
+pub fn run_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
     // What lasts by the clock lasts as long anywhere.
     let slowness = if load.is_by_the_clock() { 1.0 } else { slowness(scenario) };
-    load.estimate().run_seconds * slowness
+    let runs = f64::from(plan.design.warm_up_runs) + f64::from(plan.design.runs);
+    load.estimate().run_seconds * slowness / if load.runs_share_work() { runs } else { 1.0 }
+}
+
+/// Of how many scenarios nobody knows how long a run is.
+pub fn of_unknown_length(plan: &Plan) -> usize {
+    plan.scenarios.iter().filter(|scenario| run_seconds(plan, scenario) == 0.0).count()
 }
 
 /// Bytes that the study needs at once in the work folder: image files, and the loaded data that trials copy.

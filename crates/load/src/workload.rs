@@ -89,6 +89,11 @@ pub trait WorkloadSettings {
         false
     }
 
+    /// Whether the runs of a trial, warm-ups included, share the work whose length [`WorkloadSettings::estimate`] has as that of a run.
+    fn runs_share_work(&self) -> bool {
+        false
+    }
+
     /// The user's own files that it reads.
     fn user_files(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -166,7 +171,7 @@ pub struct Estimate {
     pub data_bytes: u64,
     /// Seconds to load the data.
     pub load_seconds: f64,
-    /// Seconds of one run.
+    /// Seconds of one run; 0: nobody knows.
     pub run_seconds: f64,
 }
 

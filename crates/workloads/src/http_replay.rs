@@ -107,6 +107,18 @@ impl Parameters {
         if self.speed > 0.0 { Pace::AsLogged(self.speed) } else { Pace::Closed }
     }
 
+    /// When requests start.
+    fn pace(&self) -> Pace {
+        if self.sending.rate > 0.0 { Pace::PerSecond(self.sending.rate) } else { self.otherwise() }
+    }
+
+    /// How long a run of a log takes that holds so much; 0: that is the server's matter.
+    fn seconds_of_run(&self, survey: &http_log::Survey) -> f64 {
+        let requests = if self.goes_in_parts() { self.requests_per_run } else { survey.requests };
+        let sent = http_log::Survey { requests, span: survey.span, ..http_log::Survey::default() };
+        http_log::takes(&sent, self.pace(), self.sending.calls).map_or(0.0, |takes| takes.as_secs_f64())
+    }
+
     /// Requests that a run sends; 0: all of the log.
     fn requests_of_run(&self) -> u64 {
         if self.requests_per_run > 0 { self.requests_per_run } else { self.requests }
@@ -201,10 +213,8 @@ fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
             return vec![format!("`log`: {error}{cause}")];
         }
     };
-    let sending = &parameters.sending;
-    let pace = if sending.rate > 0.0 { Pace::PerSecond(sending.rate) } else { parameters.otherwise() };
     let refused = http_log::refuse(&parameters.path, &survey, parameters.bad_lines_max);
-    refused.into_iter().chain(http_log::endless(&survey, pace, sending.calls)).collect()
+    refused.into_iter().chain(http_log::endless(&survey, parameters.pace(), parameters.sending.calls)).collect()
 }
 
 /// Where in the log a run began that sends a part of it.
@@ -225,16 +235,28 @@ impl WorkloadSettings for Parameters {
 
     fn estimate(&self) -> Estimate {
         match self.site {
-            SiteKind::FromLog => self.log_site().map_or_else(Estimate::default, |site| site.estimate()),
+            SiteKind::FromLog => {
+                self.log_site().map_or_else(Estimate::default, |site| site.estimate(self.seconds_of_run(&site.survey)))
+            }
             SiteKind::Cms => {
                 let pages = 10 * self.cms_pages;
+                // How long its log's own times go on is known when it is made.
+                let survey = http_log::Survey { requests: self.requests, ..http_log::Survey::default() };
+                let run_seconds = match self.pace() {
+                    Pace::Closed => self.requests_of_run() as f64 / CMS_REQUESTS_PER_SECOND,
+                    _ => self.seconds_of_run(&survey),
+                };
                 Estimate {
                     data_bytes: CMS_BYTES + pages as u64 * CMS_PAGE_BYTES,
                     load_seconds: CMS_SECONDS + pages as f64 * CMS_PAGE_SECONDS,
-                    run_seconds: self.requests_of_run() as f64 / CMS_REQUESTS_PER_SECOND,
+                    run_seconds,
                 }
             }
         }
+    }
+
+    fn is_by_the_clock(&self) -> bool {
+        self.pace() != Pace::Closed
     }
 
     fn problems(&self) -> Vec<String> {

@@ -163,6 +163,11 @@ impl WorkloadSettings for Parameters {
         matches!(self.pace(), Pace::AsLogged(_))
     }
 
+    /// A trial replays the log once: each run is a part of it.
+    fn runs_share_work(&self) -> bool {
+        true
+    }
+
     fn data_key(&self) -> String {
         let dump = if self.dump.as_os_str().is_empty() { "none".into() } else { stamp(&self.dump) };
         format!("sql-replay 2 on {}, dump {dump}", self.engine.name)

@@ -2,6 +2,7 @@
 
 mod claimed;
 mod claims;
+mod estimates;
 mod groups;
 mod members;
 mod power_cuts;

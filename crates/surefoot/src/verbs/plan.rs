@@ -293,7 +293,13 @@ fn warnings(plan: &Plan) -> Vec<String> {
     }
     let outgrown = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::outgrown(one)?)));
     all.extend(requirements::by_cause(&outgrown.collect::<Vec<_>>()));
-    let shortest = plan.scenarios.iter().map(estimate::run_seconds).filter(|seconds| *seconds > 0.0).reduce(f64::min);
+    let unknown = estimate::of_unknown_length(plan);
+    if unknown > 0 {
+        let of = if unknown == plan.scenarios.len() { String::new() } else { format!(" of {unknown} scenarios") };
+        all.push(format!("how long runs{of} take is not known: the time is without them"));
+    }
+    let run_seconds = plan.scenarios.iter().map(|one| estimate::run_seconds(plan, one));
+    let shortest = run_seconds.filter(|seconds| *seconds > 0.0).reduce(f64::min);
     let is_short = |seconds: &f64| plan.drawn.order == Order::Blocks && *seconds < report::RUN_SECONDS_MIN;
     if let Some(seconds) = shortest.filter(is_short) {
         let (seconds, least) = (format_seconds(seconds), format_seconds(report::RUN_SECONDS_MIN));

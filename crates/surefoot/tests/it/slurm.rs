@@ -93,6 +93,18 @@ fn a_member_has_its_node_s_memory_unless_a_line_says_otherwise() {
     assert_eq!(asks(&["--sbatch", "--mem-per-cpu=2G"]), ["#SBATCH --mem-per-cpu=2G"]);
 }
 
+/// It had been killed after eleven minutes.
+#[test]
+fn a_member_may_take_as_long_as_trials_may_whose_length_nobody_knows() {
+    let world = World::new();
+    let unknown = "time = \"0s\"\ntransactions = 100";
+    world.write("small.toml", small_study(&["ext4"], 1).replace("time = \"300ms\"", unknown));
+    let script = world.surefoot(&["fleet", "slurm", "small.toml", "--nodes", "3", "--print"]).status(0).stdout;
+    let minutes = script.lines().find_map(|line| line.strip_prefix("#SBATCH --time="));
+    let minutes: u32 = minutes.and_then(|minutes| minutes.parse().ok()).expect("a time limit in minutes");
+    assert!((100..110).contains(&minutes), "ext4 and the control, half an hour each: {minutes}");
+}
+
 #[test]
 fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     let world = World::new();

@@ -229,6 +229,8 @@ fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
     assert!(!held.stdout.contains("does not hold"), "{}", held.stdout);
     world.write("file", "");
     plan(&["--work", "file"]).says("is a file");
+    plan(&["--set", "workload.oltp.time=0s", "--set", "workload.oltp.transactions=100"])
+        .says("how long runs take is not known: the time is without them");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The site that is made from a log: what it takes, what of it can't be, and what a reader of its figures should know.
+//! The site that is made from a log: what it and the log take, what of it can't be, and what a reader of its figures should know.
 
 use load::http_log::{self, Log, Survey};
 use load::workload::Estimate;
@@ -14,11 +14,13 @@ pub struct LogSite {
     data_bytes: u64,
     /// The largest file, with its bytes.
     largest: (PathBuf, u64),
+    /// What the log holds.
+    pub survey: Survey,
 }
 
 impl LogSite {
     /// Of this log, whose site the key tells from others; none: it can't be read. A plan asks for it many times, and the log is read
-    /// once a process.
+    /// for it once a process.
     pub fn of(log: &Log, key: String) -> Option<LogSite> {
         static KNOWN: Mutex<BTreeMap<String, LogSite>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().expect("no thread panics with it");
@@ -28,14 +30,14 @@ impl LogSite {
         let sizes = http_log::site::files(log).ok()?;
         let data_bytes = files::data_bytes(sizes.values().copied());
         let largest = sizes.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
-        let site = LogSite { data_bytes, largest };
+        let site = LogSite { data_bytes, largest, survey: log.survey().ok()? };
         known.insert(key, site.clone());
         Some(site)
     }
 
-    /// What a trial will need; how long a run is, is the server's matter.
-    pub fn estimate(&self) -> Estimate {
-        files::estimate(self.data_bytes, 0.0)
+    /// What a trial with runs of this length will need.
+    pub fn estimate(&self, run_seconds: f64) -> Estimate {
+        files::estimate(self.data_bytes, run_seconds)
     }
 
     /// A file that is too large to be one.

@@ -36,6 +36,26 @@ fn a_log_takes_its_files() {
 }
 
 #[test]
+fn a_run_at_a_pace_of_its_own_has_a_length() {
+    let mut hour = log(&[("/a", "200 5")]);
+    writeln!(hour, "h - - [28/Feb/2024:01:00:00 +0000] \"GET /a HTTP/1.1\" 200 5").expect("written");
+    let takes = |more: Value| {
+        let mut written = json!({ "log": hour.path() });
+        written.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());
+        let load = parameters(written);
+        (load.estimate().run_seconds, load.is_by_the_clock())
+    };
+    assert_eq!(takes(json!({})), (0.0, false), "that is the server's matter");
+    assert_eq!(takes(json!({ "speed": 2.0 })), (1800.0, true));
+    assert_eq!(takes(json!({ "speed": 2.0, "requests": 1 })), (0.0, true));
+    assert_eq!(takes(json!({ "rate": 0.5 })), (4.0, true));
+    assert_eq!(takes(json!({ "rate": 0.5, "calls": 2 })), (2.0, true));
+    assert_eq!(takes(json!({ "rate": 0.5, "requests_per_run": 50 })), (100.0, true));
+    let cms = json!({ "site": "cms", "log": "", "requests": 300, "rate": 10.0 });
+    assert_eq!(takes(cms), (30.0, true));
+}
+
+#[test]
 fn an_answer_of_an_absurd_size_is_a_problem() {
     let absurd = of_log(&log(&[("/a", "200 5"), ("/iso", "200 18446744073709551615")])).problems();
     assert!(absurd.len() == 1 && absurd[0].contains("/iso has 18446744073709551615 bytes"), "{absurd:?}");

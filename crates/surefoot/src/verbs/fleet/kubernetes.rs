@@ -110,8 +110,9 @@ metadata:
     metadata:
 {labels}    spec:
       restartPolicy: Never
-      # From a pod's start on its node: one and a half times what is expected, and ten minutes. The Job itself has no limit,
-      # as that would count the time in which members wait for nodes.
+      # From a pod's start on its node: one and a half times what is expected, and ten minutes; where nobody knows how
+      # long a trial takes, it is expected to take `design.trial_timeout`. The Job itself has no limit, as that would count
+      # the time in which members wait for nodes.
       activeDeadlineSeconds: {limit}
       # Rounds that are measured are kept: there is nothing to wait for.
       terminationGracePeriodSeconds: 5

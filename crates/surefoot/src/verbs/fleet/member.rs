@@ -4,7 +4,7 @@ use crate::cli::StudyArgs;
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded, STUDIES};
 use crash::plan::Plan;
-use lab::estimate::{expected_seconds, safety_seconds};
+use lab::estimate::{expected_seconds, of_unknown_length, safety_seconds};
 use lab::member::{self, Part};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,10 @@ pub(super) fn load(study: &StudyArgs, members: u32) -> Result<Loaded, Failure> {
 
 /// How long a member may take before something is wrong.
 pub(super) fn limit_seconds(plan: &Plan) -> f64 {
-    ((expected_seconds(plan) + safety_seconds(plan)) * RESERVE + RESERVE_SECONDS).ceil()
+    // A trial of which nobody knows how long it takes may take as long as any.
+    let unknown_seconds =
+        of_unknown_length(plan) as f64 * plan.design.trial_timeout_seconds * f64::from(plan.design.rounds_min);
+    ((expected_seconds(plan) + safety_seconds(plan) + unknown_seconds) * RESERVE + RESERVE_SECONDS).ceil()
 }
 
 /// The work folder on a node.
