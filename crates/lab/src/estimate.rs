@@ -4,7 +4,7 @@ use crate::bench::guest;
 use crate::groups;
 use crash::plan::{Plan, PlannedScenario, volumes};
 use services::Wanted;
-use settings::quantity::format_bytes;
+use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
 use storage::Device;
 use study::{Bench, Safety};
@@ -59,13 +59,17 @@ pub fn round_seconds(plan: &Plan) -> f64 {
 
 /// A trial's length, roughly.
 pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
+    unmeasured_seconds(plan, scenario) + measured_seconds(plan, scenario)
+}
+
+/// What of it its runs are.
+fn measured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let load = workloads::settings(&scenario.workload, &scenario.parameters);
     let by_time = load.as_ref().and_then(|load| load.run_seconds());
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
-    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(plan, scenario));
-    unmeasured_seconds(plan, scenario) + measured
+    of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(plan, scenario))
 }
 
 /// What of it is not measured: provisioning, load and warm-up.
@@ -79,8 +83,33 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * run_seconds(plan, scenario);
-    PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds
+    PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds(plan, scenario)
+}
+
+/// What its warm-ups are.
+fn warm_up_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
+    f64::from(plan.design.warm_up_runs) * run_seconds(plan, scenario)
+}
+
+/// That a trial takes longer than one may, by all that is known of it: it would be ended, and fail.
+pub fn overlong(plan: &Plan, scenario: &PlannedScenario) -> Option<String> {
+    // The first one loads what the others copy.
+    let seconds = trial_seconds(plan, scenario) + template(scenario).map_or(0.0, |(_, template)| template.seconds);
+    let is_overlong = seconds > plan.design.trial_timeout_seconds;
+    is_overlong.then(|| too_long(plan, &format!("about {}", format_seconds(seconds))))
+}
+
+/// The same where it is certain, as runs that last by the clock take as long by themselves.
+pub fn certainly_overlong(plan: &Plan, scenario: &PlannedScenario) -> Option<String> {
+    let load = workloads::settings(&scenario.workload, &scenario.parameters)?;
+    let seconds = warm_up_seconds(plan, scenario) + measured_seconds(plan, scenario);
+    let is_certain = load.is_by_the_clock() && seconds >= plan.design.trial_timeout_seconds;
+    is_certain.then(|| too_long(plan, &format!("{} or more", format_seconds(seconds))))
+}
+
+fn too_long(plan: &Plan, takes: &str) -> String {
+    let most = format_seconds(plan.design.trial_timeout_seconds);
+    format!("a trial takes {takes}, and one that has not ended after {most} (design.trial_timeout) fails")
 }
 
 fn slowness(scenario: &PlannedScenario) -> f64 {
@@ -142,24 +171,28 @@ struct Template {
     seconds: f64,
 }
 
-/// By the servers that it is of, and the words that tell the data.
-fn templates(plan: &Plan) -> BTreeMap<(Vec<&str>, String), Template> {
-    let mut templates = BTreeMap::new();
-    for scenario in &plan.scenarios {
-        let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { continue };
-        let services = services::wanted(&load.services(), &scenario.services);
-        if !are_copied(&services) {
-            continue;
-        }
-        let names: Vec<&str> = services.iter().map(|service| service.kind.name).collect();
-        let empty = services.iter().filter(|service| service.kind.is_database).count() as u64 * EMPTY_SERVER_BYTES;
-        let estimate = load.estimate();
-        // What only grows in the runs is in no template.
-        let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
-        let template = Template { bytes: empty + rows, seconds: estimate.load_seconds * slowness(scenario) };
-        templates.insert((names, load.data_key()), template);
+/// The servers that it is of, and the words that tell the data.
+type TemplateKey = (Vec<&'static str>, String);
+
+/// Those of a study.
+fn templates(plan: &Plan) -> BTreeMap<TemplateKey, Template> {
+    plan.scenarios.iter().filter_map(template).collect()
+}
+
+/// What the trials of a scenario copy.
+fn template(scenario: &PlannedScenario) -> Option<(TemplateKey, Template)> {
+    let load = workloads::settings(&scenario.workload, &scenario.parameters)?;
+    let services = services::wanted(&load.services(), &scenario.services);
+    if !are_copied(&services) {
+        return None;
     }
-    templates
+    let names = services.iter().map(|service| service.kind.name).collect();
+    let empty = services.iter().filter(|service| service.kind.is_database).count() as u64 * EMPTY_SERVER_BYTES;
+    let estimate = load.estimate();
+    // What only grows in the runs is in no template.
+    let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
+    let template = Template { bytes: empty + rows, seconds: estimate.load_seconds * slowness(scenario) };
+    Some(((names, load.data_key()), template))
 }
 
 /// What a scenario's virtual disks take of the memory when all of them is written to.

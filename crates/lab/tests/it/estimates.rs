@@ -1,7 +1,7 @@
 //! What is known of a trial's length before it runs.
 
 use crate::{plan, text};
-use lab::estimate::{of_unknown_length, run_seconds, trial_seconds};
+use lab::estimate::{certainly_overlong, of_unknown_length, overlong, run_seconds, trial_seconds};
 use std::io::Write as _;
 
 /// A session of a minute, in the form of PostgreSQL's manual with Debian's prefix.
@@ -30,6 +30,31 @@ fn a_trial_replays_a_database_s_log_once() {
         assert!((run * f64::from(warm_up_runs + runs) - 60.0).abs() < 0.1, "{run}");
         assert!((60.0..65.0).contains(&trial), "{trial}");
     }
+}
+
+#[test]
+fn a_trial_that_is_longer_than_it_may_be_is_known_before() {
+    let of = |time: &str, design: &str| {
+        let plan = plan(&with(&format!("[workload.null]\ntime = \"{time}\""), design));
+        let scenario = &plan.scenarios[0];
+        (overlong(&plan, scenario).is_some(), certainly_overlong(&plan, scenario))
+    };
+    // A warm-up, a run, and a second for what is around them; half an hour is the most.
+    assert_eq!(of("14min", ""), (false, None));
+    assert_eq!(of("899900ms", ""), (true, None), "only about");
+    let words = "a trial takes 30min or more, and one that has not ended after 30min (design.trial_timeout) fails";
+    assert_eq!(of("15min", ""), (true, Some(words.into())));
+    assert_eq!(of("15min", "trial_timeout = \"1h\""), (false, None));
+    assert_eq!(of("15min", "warm_up_runs = 0"), (false, None));
+}
+
+#[test]
+fn what_the_first_trial_loads_counts_for_its_length() {
+    let load = "[workload.oltp]\nengine = \"postgres\"\ntable_size = 1000000";
+    let mut plan = plan(&with(load, ""));
+    plan.design.trial_timeout_seconds = trial_seconds(&plan, &plan.scenarios[0]) + 1.0;
+    assert!(overlong(&plan, &plan.scenarios[0]).is_some());
+    assert_eq!(certainly_overlong(&plan, &plan.scenarios[0]), None);
 }
 
 #[test]

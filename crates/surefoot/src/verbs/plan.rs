@@ -293,6 +293,8 @@ fn warnings(plan: &Plan) -> Vec<String> {
     }
     let outgrown = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::outgrown(one)?)));
     all.extend(requirements::by_cause(&outgrown.collect::<Vec<_>>()));
+    let overlong = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::overlong(plan, one)?)));
+    all.extend(requirements::by_cause(&overlong.collect::<Vec<_>>()));
     let unknown = estimate::of_unknown_length(plan);
     if unknown > 0 {
         let of = if unknown == plan.scenarios.len() { String::new() } else { format!(" of {unknown} scenarios") };

@@ -12,7 +12,7 @@ use lab::bench::guest::Guest;
 use lab::bench::host::{Clock, Host};
 use lab::bench::{Bench as _, OfThisMachine};
 use lab::conductor::{self, Stop, Summary, What};
-use lab::estimate::{expected_seconds, space_needed};
+use lab::estimate::{certainly_overlong, expected_seconds, space_needed};
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
 pub(super) use member::unpublished;
@@ -77,6 +77,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let part = args.member.as_ref().map(|word| member::part(word, args, measured, &mut loaded)).transpose()?;
     require_places(args, &loaded)?;
     let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
+    require_time(&loaded.plan, measured)?;
     ask_guard(&loaded)?;
     let holder = Holder::this_process(Some(&loaded.results));
     let work = Work::own(&loaded.work, &holder).map_err(unusable)?;
@@ -281,6 +282,18 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
     }
     source::leave_out(loaded, &missing)?;
     Ok(missing)
+}
+
+/// Refuses trials that are certain to be ended before they are over: they would take hours, and have no figure.
+fn require_time(plan: &crash::plan::Plan, measured: Measured) -> Result<(), Failure> {
+    let overlong = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), certainly_overlong(plan, one)?)));
+    let overlong: Vec<(String, String)> = overlong.collect();
+    if overlong.is_empty() || measured != Measured::Everything {
+        return Ok(());
+    }
+    let error = anyhow!("the study has trials that can't end in time\n  {}", by_cause(&overlong).join("\n  "));
+    let hint = "give trials more time with --set design.trial_timeout=TIME, or make their runs shorter or fewer";
+    Err(Failure::new(Status::BadStudy, error).hint(hint))
 }
 
 /// A device that must not be formatted is refused before the first trial, not found out in it.

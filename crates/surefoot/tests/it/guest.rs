@@ -268,7 +268,9 @@ fn a_killed_conductor_leaves_nothing_of_its_guest() {
 fn a_guest_that_hangs_or_panics_is_ended_and_recorded() {
     let world = World::new();
     one(&world, "60s");
-    let hang: Vec<&str> = ONLY_EXT4.into_iter().chain(["--set", "design.trial_timeout=6s"]).collect();
+    // By time alone such a run is refused.
+    let changes = ["--set", "design.trial_timeout=6s", "--set", "workload.oltp.transactions=1000000000"];
+    let hang: Vec<&str> = ONLY_EXT4.into_iter().chain(changes).collect();
     let mut child = world.start(&hang);
     let conductor = child.id() as i32;
     kernel_process(conductor);

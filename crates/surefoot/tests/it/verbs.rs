@@ -233,6 +233,20 @@ fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
         .says("how long runs take is not known: the time is without them");
 }
 
+/// Each of its trials would be ended after half an hour, and have no figure.
+#[test]
+fn runs_that_are_longer_than_a_trial_may_be_are_refused() {
+    let world = World::new();
+    let arguments = |verb| [verb, "quick", "--set", "workload.oltp.time=40min"];
+    world.surefoot(&arguments("plan")).status(0).says("note:       4 scenarios, such as ext4: a trial takes about 4h ");
+    world
+        .surefoot(&arguments("run"))
+        .status(2)
+        .says("a trial takes 4h 0min or more, and one that has not ended after 30min (design.trial_timeout) fails")
+        .says("--set design.trial_timeout=TIME");
+    assert_eq!(world.path().read_dir().expect("the folder").count(), 0, "nothing was begun");
+}
+
 #[test]
 fn the_template_of_init_plans() {
     let world = World::new();
