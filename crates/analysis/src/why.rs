@@ -26,8 +26,8 @@ pub fn explain(contents: &Contents, work: &Work, judgement: &mut Judgement, conf
         if real.peek().is_none() {
             continue;
         }
-        let Some(figures) = watched(contents, work, cells, phase) else { continue };
-        real.for_each(|claim| claim.with = changes(&claim.subject, &figures, work, &contents.study.analysis));
+        let Some(watched) = watched(contents, work, cells, phase) else { continue };
+        real.for_each(|claim| claim.with = changes(&claim.subject, &watched, work, &contents.study.analysis));
     }
 }
 
@@ -35,28 +35,41 @@ fn is_real(claim: &Claim) -> bool {
     matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
-/// A figure and its values, one a trial.
-type Watched = (&'static Figure, Observations);
-
-/// The figures that were recorded in these rounds; none where a scenario is unknown.
-fn watched(contents: &Contents, work: &Work, cells: &[Cell], phase: Phase) -> Option<Vec<Watched>> {
-    let column = |cell: &Cell| contents.scenarios.iter().position(|scenario| scenario.label == cell.label);
-    let columns: Vec<usize> = cells.iter().map(column).collect::<Option<_>>()?;
-    let of_figure = |figure: &'static Figure| {
-        let all = contents.worked_out(phase, &|run| figure.of(run, work).filter(|value| value.is_finite()));
-        let rounds: Vec<Vec<Option<f64>>> =
-            all.iter().map(|round| columns.iter().map(|column| round[*column]).collect()).collect();
-        let is_there = rounds.iter().flatten().any(Option::is_some);
-        is_there.then(|| (figure, Observations { cells: cells.to_vec(), rounds, more_is_better: true }))
-    };
-    Some(FIGURES.iter().filter_map(of_figure).collect())
+/// What was recorded in some rounds.
+struct Watched {
+    /// The declared comparisons, by the figure that claims are about: a counter with holes makes none of other scenarios.
+    family: Vec<Declared>,
+    /// Figures and their values, one a trial.
+    figures: Vec<(&'static Figure, Observations)>,
 }
 
-fn changes(subject: &Subject, figures: &[Watched], work: &Work, settings: &AnalysisSettings) -> Vec<Change> {
-    let sides: Vec<(&'static Figure, Sides)> = figures
-        .iter()
-        .filter_map(|(figure, observations)| Some((*figure, Sides::of(subject, observations, settings)?)))
-        .collect();
+/// Of these scenarios; none where one is unknown.
+fn watched(contents: &Contents, work: &Work, cells: &[Cell], phase: Phase) -> Option<Watched> {
+    let column = |cell: &Cell| contents.scenarios.iter().position(|scenario| scenario.label == cell.label);
+    let columns: Vec<usize> = cells.iter().map(column).collect::<Option<_>>()?;
+    let observed = |all: &[Vec<Option<f64>>]| {
+        let rounds = all.iter().map(|round| columns.iter().map(|column| round[*column]).collect()).collect();
+        Observations { cells: cells.to_vec(), rounds, more_is_better: true }
+    };
+    let of_figure = |figure: &'static Figure| {
+        let all = contents.worked_out(phase, &|run| figure.of(run, work).filter(|value| value.is_finite()));
+        let observations = observed(&all);
+        let is_there = observations.rounds.iter().flatten().any(Option::is_some);
+        is_there.then_some((figure, observations))
+    };
+    let primary = &contents.scenarios[*columns.first()?].primary_metric;
+    Some(Watched {
+        family: observed(&contents.values_in(phase, primary)).family(),
+        figures: FIGURES.iter().filter_map(of_figure).collect(),
+    })
+}
+
+fn changes(subject: &Subject, watched: &Watched, work: &Work, settings: &AnalysisSettings) -> Vec<Change> {
+    let of_figure = |(figure, observations): &(&'static Figure, Observations)| {
+        let declared = declared(subject, observations, &watched.family)?;
+        Some((*figure, Sides::of(&declared, observations, settings)?))
+    };
+    let sides: Vec<(&'static Figure, Sides)> = watched.figures.iter().filter_map(of_figure).collect();
     let p: Vec<f64> = sides.iter().filter_map(|(_, sides)| Some(sides.contrast?.p)).collect();
     let mut corrected = stats::holm(&p).into_iter();
     let mut list: Vec<Change> = sides
@@ -97,8 +110,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(subject: &Subject, observations: &Observations, settings: &AnalysisSettings) -> Option<Sides> {
-        let declared = declared(subject, observations)?;
+    fn of(declared: &Declared, observations: &Observations, settings: &AnalysisSettings) -> Option<Sides> {
         // Only rounds in which all its scenarios have a value: the means are those that the ratio is of.
         let is_whole = |row: &&Vec<Option<f64>>| declared.weights.iter().all(|(cell, _)| row[*cell].is_some());
         let rounds: Vec<Vec<Option<f64>>> = observations.rounds.iter().filter(is_whole).cloned().collect();
@@ -115,13 +127,13 @@ impl Sides {
             first: figure::mean(&first, Zero::Count),
             second: figure::mean(&second, Zero::Count),
             // None where a value is 0.
-            contrast: stats::contrast(&whole.differences(&declared), settings.confidence),
+            contrast: stats::contrast(&whole.differences(declared), settings.confidence),
         })
     }
 }
 
 /// The contrast of a claim's two sides, the first one's weights above zero.
-fn declared(subject: &Subject, observations: &Observations) -> Option<Declared> {
+fn declared(subject: &Subject, observations: &Observations, family: &[Declared]) -> Option<Declared> {
     match subject {
         Subject::Scenario { label, against } | Subject::Control { label, against } => {
             let cell = |label: &String| observations.cells.iter().position(|cell| cell.label == *label);
@@ -129,12 +141,12 @@ fn declared(subject: &Subject, observations: &Observations) -> Option<Declared> 
         }
         Subject::Level { factor, level, against, .. } => {
             let sides = |declared: &Declared| [declared.a.clone(), declared.b.clone()];
-            let is_it = |declared: &Declared| {
+            let is_it = |declared: &&Declared| {
                 let [a, b] = sides(declared);
                 declared.factor.as_ref() == Some(factor)
                     && ((&a, &b) == (level, against) || (&b, &a) == (level, against))
             };
-            let mut found = observations.family().into_iter().find(is_it)?;
+            let mut found = family.iter().find(is_it)?.clone();
             if found.a != *level {
                 found.weights.iter_mut().for_each(|(_, weight)| *weight = -*weight);
             }

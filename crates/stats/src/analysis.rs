@@ -29,7 +29,7 @@ pub struct Analysis {
     pub swings: Vec<Swing>,
     /// For each pair of factors, what the one does to the other's effect.
     pub interactions: Vec<Interaction>,
-    /// The widest half-width of the family, a fraction.
+    /// The widest half-width of the family, a fraction; what was given up is not waited for.
     pub half_width_max: Option<f64>,
     /// Rounds that the wanted precision would take at this spread.
     pub rounds_needed: Option<usize>,
@@ -91,12 +91,11 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let held = held(observations, rules);
     let claims = claims(observations, rules, &held, |differences| Some(sign_flip_p(differences)));
     let best = best_of(observations, &observations.unstalled(), rules);
-    let half_width = claims
-        .iter()
-        .map(|claim| claim.contrast.half_width())
-        .fold(None, |widest: Option<f64>, width| Some(widest.map_or(width, |widest| widest.max(width))));
-    let needed = |claim: &Claim| {
-        rounds_for_half_width(claim.contrast.standard_deviation, rules.precision.ln_1p(), rules.confidence)
+    let left = left(observations, rules);
+    // More rounds tell nothing of what was given up: it is asked only where nothing else is left.
+    let open = if left.is_empty() { claims.iter().map(|claim| claim.contrast).collect() } else { left };
+    let needed = |contrast: &Contrast| {
+        rounds_for_half_width(contrast.standard_deviation, rules.precision.ln_1p(), rules.confidence)
     };
     let control = observations.control();
     let levels = levels(observations);
@@ -108,13 +107,19 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         importance: importance(observations),
         swings: swings(observations, rules.confidence),
         interactions: interactions(observations, rules.confidence),
-        half_width_max: half_width.map(f64::exp_m1),
-        rounds_needed: claims.iter().map(needed).max(),
+        half_width_max: open.iter().map(Contrast::half_width).reduce(f64::max).map(f64::exp_m1),
+        rounds_needed: open.iter().map(needed).max(),
         claims,
         best,
         alpha: held.alpha,
         family: held.family,
     }
+}
+
+/// The declared contrasts of which more rounds would tell more: those that the stop rule looks at.
+fn left(observations: &Observations, rules: &Rules) -> Vec<Contrast> {
+    let family = observations.family().into_iter().filter(|declared| observations.is_left(declared));
+    family.filter_map(|declared| contrast(&observations.differences(&declared), rules.confidence)).collect()
 }
 
 /// The claims of the declared family, and what they are held to; without the exact check beside each.

@@ -78,6 +78,11 @@ impl Observations {
         (0..self.cells.len()).filter(|cell| !self.cells[*cell].control).collect()
     }
 
+    /// Whether all cells of a contrast get more rounds, so that more would tell more of it.
+    pub fn is_left(&self, declared: &Declared) -> bool {
+        declared.weights.iter().all(|(cell, _)| self.is_measured_yet(*cell))
+    }
+
     /// Whether a load stalled in this cell: a value is zero (or below), whose logarithm is no number. So is none of the cell's mean, and
     /// none of a contrast with it, however many rounds there are: see "Zero" in docs/statistics.md.
     pub fn has_stalled(&self, cell: usize) -> bool {
@@ -163,7 +168,7 @@ impl Observations {
 
     /// The declared family: all pairs of levels of each factor as main effects, over the combinations of the other factors that
     /// both levels were measured in (a full factorial: all of them); every candidate against the baseline where a pair has no
-    /// such combination.
+    /// such combination. A cell that was given up is in no average of others; its own pairs have the rounds that it had.
     pub fn family(&self) -> Vec<Declared> {
         let effects: Option<Vec<Vec<Declared>>> =
             self.factors().iter().map(|(factor, levels)| self.main_effects(factor, levels)).collect();
@@ -199,56 +204,88 @@ impl Observations {
         Some(self.pair(control, baseline))
     }
 
-    /// All pairs of a factor's levels; none when a pair was never measured with all else equal, or two cells are alike.
+    /// All pairs of a factor's levels; none when a pair was never measured with all else equal, or no longer is, or two cells are alike.
     fn main_effects(&self, factor: &str, levels: &[String]) -> Option<Vec<Declared>> {
         let pairs = levels.len() * (levels.len() - 1) / 2;
-        self.level_effects(factor, levels).filter(|effects| effects.len() == pairs)
+        let left: BTreeSet<&String> = self
+            .candidates()
+            .into_iter()
+            .filter(|cell| self.is_measured_yet(*cell))
+            .filter_map(|cell| self.cells[cell].levels.get(factor))
+            .collect();
+        let are_apart = |pair: &Declared| left.contains(&pair.a) && left.contains(&pair.b) && !self.is_left(pair);
+        self.level_effects(factor, levels).filter(|effects| effects.len() == pairs && !effects.iter().any(are_apart))
     }
 
-    /// Those pairs of a factor's levels that were measured with all else equal; none when two cells are alike.
+    /// Those pairs of a factor's levels that were measured with all else equal; none when two cells are alike. Each is over what is still
+    /// measured, where there is such a combination: one that was given up would leave an average its few rounds only.
     pub(crate) fn level_effects(&self, factor: &str, levels: &[String]) -> Option<Vec<Declared>> {
         let others: Vec<String> =
             self.factors().into_iter().map(|(name, _)| name).filter(|name| name != factor).collect();
-        let mut at: BTreeMap<&String, BTreeMap<Vec<Option<&String>>, usize>> = BTreeMap::new();
-        for cell in self.candidates() {
+        let all = self.by_level(factor, &others, |_| true)?;
+        let left = self.by_level(factor, &others, |cell| self.is_measured_yet(cell))?;
+        let mut effects = Vec::new();
+        for (index, b) in levels.iter().enumerate() {
+            for a in &levels[index + 1..] {
+                let among = |cells: &BTreeMap<&String, Combinations<'_>>| {
+                    effect((factor, others.as_slice()), (a, cells.get(a)?), (b, cells.get(b)?))
+                };
+                effects.extend(among(&left).or_else(|| among(&all)));
+            }
+        }
+        Some(effects)
+    }
+
+    /// Some of the candidates by their level of a factor; none when two are alike.
+    fn by_level(
+        &self,
+        factor: &str,
+        others: &[String],
+        is_in: impl Fn(usize) -> bool,
+    ) -> Option<BTreeMap<&String, Combinations<'_>>> {
+        let mut at: BTreeMap<&String, Combinations<'_>> = BTreeMap::new();
+        for cell in self.candidates().into_iter().filter(|cell| is_in(*cell)) {
             let its = &self.cells[cell].levels;
             let combination = others.iter().map(|other| its.get(other)).collect();
             if at.entry(its.get(factor)?).or_default().insert(combination, cell).is_some() {
                 return None;
             }
         }
-        let mut effects = Vec::new();
-        for (index, b) in levels.iter().enumerate() {
-            for a in &levels[index + 1..] {
-                let (of_a, of_b) = (&at[a], &at[b]);
-                let shared: Vec<&Vec<Option<&String>>> =
-                    of_a.keys().filter(|known| of_b.contains_key(*known)).collect();
-                let Some(first) = shared.first() else { continue };
-                let share = 1.0 / shared.len() as f64;
-                let weigh = |cells: &BTreeMap<_, usize>, sign: f64| -> Vec<(usize, f64)> {
-                    shared.iter().map(|combination| (cells[*combination], sign * share)).collect()
-                };
-                let mut effect = Declared {
-                    factor: Some(factor.into()),
-                    a: a.clone(),
-                    b: b.clone(),
-                    weights: weigh(of_a, 1.0).into_iter().chain(weigh(of_b, -1.0)).collect(),
-                    over: Vec::new(),
-                    within: Vec::new(),
-                };
-                for (place, other) in others.iter().enumerate() {
-                    let first = first[place];
-                    if shared.iter().any(|combination| combination[place] != first) {
-                        effect.over.push(other.clone());
-                    } else {
-                        effect.within.extend(first.map(|level| (other.clone(), level.clone())));
-                    }
-                }
-                effects.push(effect);
-            }
-        }
-        Some(effects)
+        Some(at)
     }
+}
+
+/// Cells by their combination of levels of other factors.
+type Combinations<'a> = BTreeMap<Vec<Option<&'a String>>, usize>;
+
+/// A level of a factor and its cells.
+type Side<'a> = (&'a String, &'a Combinations<'a>);
+
+/// Two levels over the combinations that both have; none where they have none.
+fn effect<'a>((factor, others): (&str, &[String]), (a, of_a): Side<'a>, (b, of_b): Side<'a>) -> Option<Declared> {
+    let shared: Vec<&Vec<Option<&String>>> = of_a.keys().filter(|known| of_b.contains_key(*known)).collect();
+    let first = *shared.first()?;
+    let share = 1.0 / shared.len() as f64;
+    let weigh = |cells: &BTreeMap<_, usize>, sign: f64| -> Vec<(usize, f64)> {
+        shared.iter().map(|combination| (cells[*combination], sign * share)).collect()
+    };
+    let mut effect = Declared {
+        factor: Some(factor.into()),
+        a: a.clone(),
+        b: b.clone(),
+        weights: weigh(of_a, 1.0).into_iter().chain(weigh(of_b, -1.0)).collect(),
+        over: Vec::new(),
+        within: Vec::new(),
+    };
+    for (place, other) in others.iter().enumerate() {
+        let first = first[place];
+        if shared.iter().any(|combination| combination[place] != first) {
+            effect.over.push(other.clone());
+        } else {
+            effect.within.extend(first.map(|level| (other.clone(), level.clone())));
+        }
+    }
+    Some(effect)
 }
 
 #[cfg(test)]

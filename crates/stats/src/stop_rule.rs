@@ -81,7 +81,7 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
             false => StopDecision::NothingLeft,
         };
     }
-    // An average over levels has every scenario of them in it: without this, one that was given up would leave no width of any.
+    // The family's averages are without what was given up. Pairs are held against a baseline: of one that was given up no width would be left.
     let measured = still_measured(observations);
     let mut widest = None;
     for declared in measured.family() {

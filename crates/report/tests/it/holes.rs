@@ -78,6 +78,42 @@ fn who_fails_more_often_is_not_picked_and_is_named() {
     assert!(full.contains("Not picked, as others failed in fewer rounds: btrfs (5 of 8 rounds)."), "{full}");
 }
 
+/// Of a filesystem with a buffer.
+fn level(filesystem: &str, buffer: &str, values: Vec<f64>) -> Row {
+    Row {
+        label: format!("{filesystem} · {buffer}"),
+        levels: vec![("storage.filesystem", filesystem.into()), ("workload.oltp.cache_size", buffer.into())],
+        ..Row::new(filesystem, &values)
+    }
+}
+
+/// One of four works for two rounds: averages over levels are without it, and rest on all rounds of the others.
+#[test]
+fn who_was_given_up_takes_no_rounds_of_the_others() {
+    let table = study(vec![
+        level("ext4", "128M", rounds(1000.0, 0.01, 0)),
+        level("ext4", "2G", rounds(2000.0, 0.01, 1)),
+        level("xfs", "128M", rounds(900.0, 0.01, 3)),
+        failing(level("xfs", "2G", rounds(2200.0, 0.01, 4)), 2..8),
+    ]);
+    let mut contents = fixture::contents(&table);
+    contents.trials.retain(|trial| trial.scenario != "xfs · 2G" || trial.round < 4);
+    let input = fixture::input_of(contents, &table);
+    let shown = report::summary(&input, &Place::default(), 120, false);
+    assert!(shown.starts_with("Use ext4 · 2G: "), "{shown}");
+    assert!(!shown.contains("--rounds"), "what was given up is not waited for: {shown}");
+    let json = export::json(&input);
+    let claims = json["workloads"][0]["claims"].as_array().expect("a list");
+    assert_eq!(claims.len(), 2, "{claims:?}");
+    for claim in claims {
+        assert_eq!(claim["rounds"], 8, "{claim}");
+    }
+    let said = report::answer(&input).join("\n");
+    for expected in [" slower than ext4 (", ", where cache size is 128M.", "2G is 2.0", ", where filesystem is ext4."] {
+        assert!(said.contains(expected), "{expected} in {said}");
+    }
+}
+
 /// Each was shown to be worse than another, in other rounds: nobody is left, and nobody is the best.
 #[test]
 fn where_each_is_worse_than_another_none_is_the_best() {
@@ -134,11 +170,6 @@ fn who_fails_makes_no_outlier_of_the_others() {
 
 #[test]
 fn a_level_that_stalled_leaves_no_bound_over_all_levels() {
-    let level = |filesystem: &str, buffer: &str, values: Vec<f64>| Row {
-        label: format!("{filesystem} · {buffer}"),
-        levels: vec![("storage.filesystem", filesystem.into()), ("workload.oltp.cache_size", buffer.into())],
-        ..Row::new(filesystem, &values)
-    };
     let mut stalled = rounds(1000.0, 0.01, 2);
     stalled[3] = 0.0;
     let table = study(vec![

@@ -213,3 +213,46 @@ fn where_nothing_is_left_to_compare_no_precision_is_reached() {
     assert_eq!(enough_to_pick(&given_up, &[0, 1], &RULES), StopDecision::NothingLeft, "nobody was shown to be worse");
     assert!(StopDecision::NothingLeft.is_enough());
 }
+
+/// The claims' sides, rounds and places, and the widest half-width, of a 2 x 2 in which these had values in the first two rounds only.
+fn given_up(cells: &[usize]) -> (Vec<(String, usize, String)>, f64) {
+    let mut study = factorial(0.004, &[]);
+    study.rounds[2..].iter_mut().for_each(|row| cells.iter().for_each(|cell| row[*cell] = None));
+    let found = analyse(&study, &RULES);
+    let within =
+        |claim: &stats::Claim| claim.within.iter().map(|(_, level)| level.clone()).collect::<Vec<_>>().join(" ");
+    let said = |claim: &stats::Claim| (format!("{} {}", claim.a, claim.b), claim.contrast.rounds, within(claim));
+    let widest = found.half_width_max.expect("claims");
+    let decided = enough(&study, &RULES);
+    assert!(
+        matches!(decided, StopDecision::PrecisionReached { half_width } if (half_width - widest).abs() < 1e-12),
+        "the report and the stop rule look at the same: {widest}, {decided:?}"
+    );
+    (found.claims.iter().map(said).collect(), widest)
+}
+
+/// One that was given up takes no rounds of the others with it.
+#[test]
+fn averages_are_without_who_was_given_up() {
+    let claim = |sides: &str, rounds: usize, within: &str| (sides.to_string(), rounds, within.to_string());
+    let (claims, whole) = given_up(&[]);
+    assert_eq!(claims, [claim("btrfs ext4", 6, ""), claim("buffered direct", 6, "")]);
+    let (claims, widest) = given_up(&[2]);
+    assert_eq!(claims, [claim("btrfs ext4", 6, "buffered"), claim("buffered direct", 6, "ext4")]);
+    assert!(widest < 10.0 * whole, "not that of two rounds: {widest}, {whole}");
+    // A level of which nothing is left keeps the rounds that it had.
+    assert_eq!(given_up(&[2, 3]).0, [claim("btrfs ext4", 2, ""), claim("buffered direct", 6, "ext4")]);
+    // What is left has no level in common: it is held against the baseline.
+    assert_eq!(given_up(&[1, 2]).0, [claim("c1 c0", 2, ""), claim("c2 c0", 2, ""), claim("c3 c0", 6, "")]);
+}
+
+/// A pair has no third scenario in it: who fell out has the claims of the rounds that it had.
+#[test]
+fn pairs_with_who_was_given_up_stay() {
+    let mut study = observations(rounds(&[1000.0, 1100.0, 3000.0], &[]), true);
+    study.rounds[4..].iter_mut().for_each(|row| row[2] = None);
+    let found = analyse(&study, &RULES);
+    let rounds: Vec<(&str, &str, usize)> =
+        found.claims.iter().map(|claim| (&*claim.a, &*claim.b, claim.contrast.rounds)).collect();
+    assert_eq!(rounds, [("c1", "c0", 6), ("c2", "c0", 4), ("c2", "c1", 4)]);
+}
