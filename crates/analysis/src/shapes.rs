@@ -2,6 +2,7 @@
 //! where a tail differs, and none is faster by its mean that is far slower now and then.
 
 use crate::claim::{Claim, Tailed};
+use crate::confirmation::Confirmation;
 use crate::judge::Judgement;
 use crate::row::Row;
 use crate::tails::Tail;
@@ -24,6 +25,13 @@ pub fn hold_back(judgement: &mut Judgement, rows: &[Row], (tails, margin): (&[Ta
             }
             None => hold(claim, rows, (tails, margin)),
         }
+    }
+}
+
+/// As [`hold_back`], of what new rounds showed: their runs are among those that shapes are of.
+pub fn hold_back_new(confirmations: &mut [Confirmation], rows: &[Row], (tails, margin): (&[Tail], f64)) {
+    for claim in confirmations.iter_mut().flat_map(|confirmation| &mut confirmation.claims) {
+        hold(claim, rows, (tails, margin));
     }
 }
 

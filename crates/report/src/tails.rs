@@ -74,7 +74,8 @@ pub fn slow_pick(part: &Part) -> Option<&Claim> {
 
 /// The comparisons between whose sides one may choose.
 fn choices(part: &Part) -> impl Iterator<Item = &Claim> {
-    part.judgement.claims.iter().chain(&part.judgement.versus).filter(move |claim| is_a_choice(claim, part))
+    let new = part.confirmations.iter().flat_map(|confirmation| &confirmation.claims);
+    part.judgement.claims.iter().chain(&part.judgement.versus).chain(new).filter(move |claim| is_a_choice(claim, part))
 }
 
 /// Whether a side of a claim is this scenario, or a level of it.

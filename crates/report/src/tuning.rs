@@ -4,6 +4,7 @@ use crate::claims::{centre_in_words, claim_sentence, cost_of_default};
 use crate::flushing::Marked as _;
 use crate::number::{percent, percent_rounded_up, rounded};
 use crate::safety::competitors;
+use crate::tails;
 use crate::why;
 use crate::words::{and_list, good};
 use analysis::claim::Subject;
@@ -65,7 +66,8 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             let is_baseline = part.row(against).is_some_and(|row| row.baseline);
             let default = if is_baseline { cost_of_default(claim, part, view.confidence) } else { None };
             let said = default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence));
-            lines.push([Some(said), why::sentence(claim)].into_iter().flatten().collect::<Vec<_>>().join(" "));
+            let all = [Some(said), tails::but(claim, part), why::sentence(claim)];
+            lines.push(all.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
         if let Some(better) = confirmation.speaks_against(is_choice(part, confirmation)) {
             let better = better.names().1;

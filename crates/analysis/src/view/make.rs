@@ -18,7 +18,7 @@ use crate::orders::orders;
 use crate::parity::{Behind, Rule, Standing, behind};
 use crate::row::{Row, Stalls, centre};
 use crate::screening::Progress;
-use crate::shapes::hold_back;
+use crate::shapes::{hold_back, hold_back_new};
 use crate::tails::{self, Tail};
 use crate::telemetry::Work;
 use crate::why;
@@ -126,6 +126,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
     let tails = tails::tails(&of_tails(read), &judged, more_is_better);
     let mut judgement = judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better);
+    hold_back_new(&mut confirmations, &rows, (&tails, contents.study.analysis.margin));
     why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
         .map(|rounds| self::judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better));
