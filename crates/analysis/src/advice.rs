@@ -162,6 +162,17 @@ impl Part {
         Some(Against { ratio: mean.exp(), low: low.exp(), high: high.exp() })
     }
 
+    /// Whether a scenario is shown to be behind another by less than the margin, if at all: by a test at this answer's level, which so many
+    /// such tests share.
+    pub fn is_near(&self, row: &Row, first: &Row, (margin, among): (f64, usize)) -> bool {
+        let level = self.alpha / among.max(1) as f64;
+        stats::contrast(&differences(row, first), self.confidence).is_some_and(|contrast| {
+            let (low, high) = contrast.interval(1.0 - 2.0 * level);
+            let behind_at_most = if self.more_is_better { -low } else { high };
+            behind_at_most < margin.ln_1p()
+        })
+    }
+
     /// Whether the comparison of these two by themselves has a verdict; where the family has averages over others only, there is none.
     pub fn is_decided(&self, one: &Row, other: &Row) -> bool {
         let all = self.judgement.claims.iter().chain(&self.judgement.versus);

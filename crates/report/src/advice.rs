@@ -101,15 +101,10 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let (names, best) = (or_list(&all), best(part));
             format!("{names}: {none} is ruled out as the {best}. Choosing {who} costs at most {bound}.")
         }
-        (Advice::Best, None) => match nearest(part, pick).filter(|speed| *speed > 1.0 / (1.0 + view.margin)) {
-            Some(_) => format!(
-                "Use {who}: {} of {}, but by less than the {} that matters.",
-                it_is_best(part),
-                competitors(part, pick),
-                percent(view.margin)
-            ),
-            None => format!("Use {who}: {} of {}.", it_is_best(part), competitors(part, pick)),
-        },
+        (Advice::Best, None) => {
+            let by_little = by_little(part, pick, view.margin);
+            format!("Use {who}: {} of {}{by_little}.", it_is_best(part), competitors(part, pick))
+        }
         (Advice::Unmeasured | Advice::NoneAllowed | Advice::Given, _) => safety::nothing_to_pick(part),
     }
 }
@@ -203,8 +198,13 @@ fn losing<'a>(part: &'a Part, pick: &'a Row) -> impl Iterator<Item = (f64, &'a R
     rows.filter_map(|row| Some((speed(part, row, pick)?, row)))
 }
 
-fn nearest(part: &Part, pick: &Row) -> Option<f64> {
-    losing(part, pick).map(|(speed, _)| speed).reduce(f64::max)
+/// That one that loses is shown to be behind by less than the margin: a figure that was measured may be so by chance.
+fn by_little(part: &Part, pick: &Row, margin: f64) -> String {
+    let rows: Vec<&Row> = losing(part, pick).map(|(_, row)| row).collect();
+    match rows.iter().any(|row| part.is_near(row, pick, (margin, rows.len()))) {
+        true => format!(", but by less than the {} that matters", percent(margin)),
+        false => String::new(),
+    }
 }
 
 /// How fast against the first one, where more is better whatever the metric.
