@@ -3,6 +3,7 @@
 //! `report` makes the short answer of these. What is picked among equals is `Part::pick`; here is whether it may be called a pick.
 
 use crate::claim::{Claim, Subject};
+use crate::confirmation::Confirmation;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::Row;
 use crate::view::Part;
@@ -37,6 +38,13 @@ pub enum Advice {
         pick: String,
         /// How many rounds both have.
         rounds: usize,
+    },
+    /// New rounds, which chose nothing, show another to be better than what was picked before them.
+    SpokenAgainst {
+        /// What was picked.
+        pick: String,
+        /// Who is better.
+        better: String,
     },
     /// The best may be far better than the first: at most by this fraction.
     Open {
@@ -101,6 +109,9 @@ impl Part {
         if let Some(hardly_met) = self.hardly_met() {
             return hardly_met;
         }
+        if let Some(spoken_against) = self.spoken_against() {
+            return spoken_against;
+        }
         let rivals = self.rivals(pick);
         // Without a bound it stands alone: all others were shown to be worse, or are no choice.
         let bound = self.bound(pick).unwrap_or(0.0);
@@ -123,6 +134,22 @@ impl Part {
             (rounds < 2).then(|| Advice::HardlyMet { rival: rival.label.clone(), pick: pick.label.clone(), rounds })
         };
         self.picks().into_iter().find_map(of_pick)
+    }
+
+    /// That new rounds show another to be better: bounds of the rounds that chose the pick flatter it.
+    fn spoken_against(&self) -> Option<Advice> {
+        let picks = self.picks();
+        let is_picked = |one: &&Confirmation| picks.iter().any(|pick| pick.label == one.pick);
+        self.confirmations.iter().filter(is_picked).find_map(|one| {
+            let better = one.speaks_against(self.could_replace(one))?.names().1;
+            Some(Advice::SpokenAgainst { pick: one.pick.clone(), better: better.into() })
+        })
+    }
+
+    /// Whether a scenario could be picked in place of this pick: the baseline is measured anew, too, where it can't.
+    pub fn could_replace<'a>(&'a self, confirmation: &'a Confirmation) -> impl Fn(&str) -> bool + 'a {
+        let pick = self.row(&confirmation.pick);
+        move |label: &str| self.row(label).zip(pick).is_none_or(|(row, pick)| !row.is_out_beside(pick))
     }
 
     /// Whether nobody is left that may be the best, although several were compared.
@@ -210,8 +237,11 @@ impl Part {
     }
 
     /// What more rounds would tell: the wanted precision, or the narrowest intervals that take no more than an hour. None where it is
-    /// reached, or no number of rounds is known.
+    /// reached, or no number of rounds is known, or new rounds closed the choice and speak against it.
     pub fn more_rounds(&self, contents: &Contents) -> Option<MoreRounds> {
+        if matches!(self.advice(), Advice::SpokenAgainst { .. }) {
+            return None;
+        }
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);
         let each = seconds_a_round(contents);
         let more = |rounds: usize, half_width: Option<f64>| {

@@ -38,9 +38,11 @@ pub fn what_to_do(part: &Part, view: &View, names: &Names) -> String {
     let first = decision(part, view, names);
     let second = match part.advice() {
         Advice::Best | Advice::Among { .. } => unsafe_but_faster(part, names).or_else(|| losers(part, names)),
-        Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. } | Advice::Alone => {
-            unsafe_but_faster(part, names)
-        }
+        Advice::Open { .. }
+        | Advice::Direction { .. }
+        | Advice::HardlyMet { .. }
+        | Advice::SpokenAgainst { .. }
+        | Advice::Alone => unsafe_but_faster(part, names),
         Advice::Unmeasured | Advice::NoneAllowed | Advice::Given => None,
     };
     let has_failed = match part.advice() {
@@ -59,14 +61,19 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
         };
     };
     let who = name(names, pick);
+    let called = |label: String| names.get(&label).cloned().unwrap_or(label);
     match (advice, &part.choice) {
         (Advice::Direction { rounds }, _) => {
             let shows = if rounds == 1 { "round shows" } else { "rounds show" };
             format!("Too early to choose: {rounds} {shows} a direction only. {who} was ahead.")
         }
         (Advice::HardlyMet { rival, pick, rounds }, _) => {
-            let [rival, pick] = [rival, pick].map(|label| names.get(&label).cloned().unwrap_or(label));
+            let [rival, pick] = [rival, pick].map(called);
             format!("Too early to choose: {}. {pick} was ahead.", hardly_met(&rival, &pick, rounds))
+        }
+        (Advice::SpokenAgainst { pick, better }, _) => {
+            let [pick, better] = [pick, better].map(called);
+            format!("Too early to choose: {pick} was picked, and new rounds show {better} to be better.")
         }
         (Advice::Open { bound }, None) => format!(
             "Too early to choose: the best may be {} times as {} as {who}, which was ahead.",
@@ -164,6 +171,9 @@ pub fn in_a_cell(part: &Part, names: &Names) -> String {
         },
         (Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. }, _) => {
             format!("too early; {} was ahead", name(names, pick))
+        }
+        (Advice::SpokenAgainst { better, .. }, _) => {
+            format!("too early; new rounds favour {}", names.get(&better).unwrap_or(&better))
         }
         (Advice::Alone | Advice::Given | Advice::Unmeasured | Advice::NoneAllowed, _) => "nothing to choose".into(),
     }
@@ -267,6 +277,9 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
         Advice::Direction { .. } | Advice::HardlyMet { .. } => {
             format!("How sure: not yet. A difference takes at least {ROUNDS_FOR_CLAIMS} rounds to claim, better 6.")
         }
+        Advice::SpokenAgainst { .. } => {
+            "How sure: not yet. The new rounds speak against what the rounds before them picked.".into()
+        }
         Advice::Alone | Advice::Given => {
             let trials = part.measured().filter_map(|row| row.centre).map(|centre| centre.count).max().unwrap_or(0);
             let trials = if trials == 1 { "one trial".into() } else { format!("{trials} trials") };
@@ -313,7 +326,9 @@ pub fn what_would_change_it(
             Advice::Among { .. } => part.mode == Mode::Tune,
             _ => false,
         };
-        let more_rounds = if parts.iter().any(is_open) {
+        let more_rounds = if parts.iter().any(|part| matches!(part.advice(), Advice::SpokenAgainst { .. })) {
+            "A new study of the two may decide it."
+        } else if parts.iter().any(is_open) {
             "More rounds may decide it."
         } else {
             "More rounds only narrow the figures."

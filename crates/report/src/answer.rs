@@ -130,6 +130,9 @@ pub fn pick(part: &Part, view: &View) -> String {
         Advice::Among { rivals, .. } => no_winner(&name, &rivals, &value, part),
         // Here most of them are open.
         Advice::Open { .. } => no_winner(&name, &[], &value, part),
+        Advice::SpokenAgainst { better, .. } => {
+            format!("No winner yet: in new rounds {better} was shown to be better. {name} was picked: {value}.")
+        }
         _ => format!("Pick {name}: {value}."),
     }
 }
@@ -167,7 +170,8 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
         list.push_str(&format!("; and {more} more"));
     }
     list.push_str(&standing);
-    let ahead = part.rounds_compared() < ROUNDS_FOR_CLAIMS;
+    let is_spoken_against = matches!(part.advice(), Advice::SpokenAgainst { .. });
+    let ahead = is_spoken_against || part.rounds_compared() < ROUNDS_FOR_CLAIMS;
     let given = match names.as_slice() {
         [one] => one.clone(),
         several => format!("combination of {}", and_list(several)),

@@ -176,6 +176,7 @@ fn candidates(part: &Part) -> Vec<&Row> {
 fn rivals(part: &Part) -> Vec<String> {
     match part.advice() {
         Advice::Among { rivals, .. } => rivals,
+        Advice::SpokenAgainst { better, .. } => vec![better],
         _ => Vec::new(),
     }
 }
@@ -312,7 +313,7 @@ fn tail(part: &Part, room: Room) -> Option<String> {
 /// Of several workloads what is least sure.
 fn how_sure(parts: &[&Part], view: &View) -> Option<String> {
     let doubt = |part: &&&Part| match part.advice() {
-        Advice::Direction { .. } | Advice::HardlyMet { .. } => 3,
+        Advice::Direction { .. } | Advice::HardlyMet { .. } | Advice::SpokenAgainst { .. } => 3,
         Advice::Open { .. } => 2,
         Advice::Among { .. } => 1,
         _ => 0,

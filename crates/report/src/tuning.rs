@@ -19,23 +19,17 @@ const NAMES_MAX: usize = 4;
 pub fn standing(part: &Part) -> String {
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
     let wanted = part.confirmation_rounds;
-    let is_against = part.confirmations.iter().any(|one| one.speaks_against(is_choice(part, one)).is_some());
+    let is_against = part.confirmations.iter().any(|one| one.speaks_against(part.could_replace(one)).is_some());
     match rounds.and_then(|rounds| u32::try_from(rounds).ok()) {
         None if wanted == 0 => String::new(),
         None => "; not confirmed in new rounds yet".into(),
         Some(rounds) if rounds < wanted => format!(", in {rounds} of {wanted} new rounds so far"),
         Some(rounds) if is_against => format!(", in {rounds} new rounds, which speak against it"),
-        Some(rounds) if part.confirmations.iter().all(|one| one.is_borne_out(is_choice(part, one))) => {
+        Some(rounds) if part.confirmations.iter().all(|one| one.is_borne_out(part.could_replace(one))) => {
             format!(", confirmed in {rounds} new rounds")
         }
         Some(rounds) => format!(", in {rounds} new rounds, which leave it open"),
     }
-}
-
-/// Whether a scenario could be picked in place of this one: the baseline is measured anew, too, where it can't.
-fn is_choice<'a>(part: &'a Part, confirmation: &'a Confirmation) -> impl Fn(&str) -> bool + 'a {
-    let pick = part.row(&confirmation.pick);
-    move |label: &str| part.row(label).zip(pick).is_none_or(|(row, pick)| !row.is_out_beside(pick))
 }
 
 /// The figures by which it was picked, which look better than they are for having been picked.
@@ -69,7 +63,7 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             let all = [Some(said), tails::but(claim, part), why::sentence(claim)];
             lines.push(all.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
-        if let Some(better) = confirmation.speaks_against(is_choice(part, confirmation)) {
+        if let Some(better) = confirmation.speaks_against(part.could_replace(confirmation)) {
             let better = better.names().1;
             lines.push(format!("The new rounds speak against the pick: in them {better} was shown to be better."));
         } else if let Some(ahead) = confirmation.ahead(part.more_is_better) {
