@@ -301,7 +301,8 @@ fn last_moment(contents: &Contents) -> f64 {
 /// Rounds that are measured again, whole: those with a failed trial, those that lack a scenario which is in others and was not dropped (it had been
 /// given up), and those with trials of several sessions. A trial of today among those of another day would be compared with these.
 fn rounds_again(contents: &Contents, counted: &[&Trial]) -> HashSet<(Phase, u32)> {
-    let dropped: HashSet<&str> = contents.worse().map(|worse| &*worse.scenario).collect();
+    // A baseline that is shown to be worse stays, and is missed like any other.
+    let dropped: HashSet<&str> = contents.worse().filter(|worse| !worse.stays).map(|worse| &*worse.scenario).collect();
     let session = |trial: &Trial| contents.sessions.iter().rposition(|session| session.started <= trial.started);
     let mut studied: HashMap<Phase, HashSet<&str>> = HashMap::new();
     let mut rounds: HashMap<(Phase, u32), Vec<&Trial>> = HashMap::new();

@@ -1,5 +1,6 @@
 //! Studies that ask for the best only: who is dropped, who is not, what a resume makes of it, and the confirmation.
 
+use crate::groups::conduct;
 use crate::{contents, machine, plan, run, session, text};
 use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Stop};
@@ -198,6 +199,37 @@ fn more_rounds_do_not_open_a_choice_that_was_confirmed() {
     let before = outcome(&results);
     run(&tune("rounds_min = 6\nrounds_max = 12\nprecision = \"0.1%\""), &mut spread(), &results);
     assert_eq!(before, outcome(&results));
+}
+
+/// The baseline is shown to be worse, stays, fails twice and is given up: measured again alone, it would be held against scenarios of another
+/// day.
+#[test]
+fn a_worse_baseline_that_was_given_up_is_measured_again_with_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let design =
+        "mode = \"tune\"\nrounds_min = 12\nrounds_max = 12\nconfirm = 0\ncontrol = false\nprecision = \"0.1%\"";
+    let text = text(&["ext4", "xfs", "btrfs"], design);
+    let mut machine = machine();
+    machine.speeds = vec![("ext4".into(), 500.0)];
+    // It fails in the seventh round, and in the eighth in another session.
+    (machine.fails_in, machine.interrupt_after) = (Some(("ext4".into(), 6)), Some(7 * 3));
+    assert_eq!(conduct(&text, &mut machine, &results, false).stop, Stop::Interrupted);
+    (machine.fails_in, machine.interrupt_after) = (Some(("ext4".into(), 7)), None);
+    conduct(&text, &mut machine, &results, false);
+    let found = contents(&results);
+    assert!(worse(&found).iter().any(|worse| worse.scenario == "ext4" && worse.stays), "{:?}", found.decisions);
+    assert_eq!(counts(&found, Phase::Main)["ext4"], 8, "given up after the eighth");
+    machine.fails_in = None;
+    conduct(&text, &mut machine, &results, true);
+    let found = contents(&results);
+    assert_eq!(counts(&found, Phase::Main)["ext4"], 12);
+    for round in 0..12 {
+        let of_round = found.counted_trials().into_iter().filter(|trial| trial.round == round);
+        let session = |started: f64| found.sessions.iter().rposition(|session| session.started <= started);
+        let sessions: BTreeSet<Option<usize>> = of_round.map(|trial| session(trial.started)).collect();
+        assert_eq!(sessions.len(), 1, "round {round} is of several days: {sessions:?}");
+    }
 }
 
 #[test]
