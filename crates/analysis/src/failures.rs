@@ -2,6 +2,7 @@
 //!
 //! The conductor asks it, too.
 
+use crate::parity::ACCIDENTS;
 use ledger::model::{Contents, Phase, TrialState};
 use std::collections::BTreeMap;
 
@@ -22,4 +23,42 @@ pub fn failed_rounds(contents: &Contents) -> BTreeMap<String, usize> {
         failed + if is_given_up { (last - own) as usize } else { 0 }
     };
     all.iter().map(|(label, rounds)| ((*label).to_string(), count(rounds))).filter(|(_, failed)| *failed > 0).collect()
+}
+
+/// How often a scenario failed in two results, the earlier one first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Failing {
+    /// Rounds in which it failed, of each.
+    pub failed: [usize; 2],
+    /// Main rounds of each.
+    pub rounds: [usize; 2],
+}
+
+impl Failing {
+    /// By scenario, of those that are in either result.
+    pub fn of(sides: [&Contents; 2]) -> BTreeMap<String, Failing> {
+        let mut all: BTreeMap<String, Failing> = BTreeMap::new();
+        for (side, contents) in sides.into_iter().enumerate() {
+            let failed = failed_rounds(contents);
+            let main = contents.trials.iter().filter(|trial| trial.phase == Phase::Main);
+            let rounds = main.map(|trial| trial.round as usize + 1).max().unwrap_or(0);
+            for scenario in &contents.scenarios {
+                let one = all.entry(scenario.label.clone()).or_default();
+                (one.failed[side], one.rounds[side]) = (failed.get(&scenario.label).copied().unwrap_or(0), rounds);
+            }
+        }
+        all
+    }
+
+    /// Both of these together.
+    pub fn and(self, other: Failing) -> Failing {
+        let sum = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
+        Failing { failed: sum(self.failed, other.failed), rounds: sum(self.rounds, other.rounds) }
+    }
+
+    /// Whether it fails more often in the later result, and by more rounds than an accident takes.
+    pub fn is_worse(self) -> bool {
+        let ([before, after], [of_before, of_after]) = (self.failed, self.rounds);
+        after > before + ACCIDENTS && after * of_before > before * of_after
+    }
 }

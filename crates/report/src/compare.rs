@@ -16,6 +16,7 @@ use crate::input::{Error, Input};
 use crate::number::{Scale, date, percent, words};
 use crate::unpaired;
 use crate::words::{Words as _, estimand};
+use analysis::failures::Failing;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::unpaired::{Change, Level, Sides, parts, primary, scenarios};
@@ -50,6 +51,8 @@ struct Workload {
     left_out: Vec<String>,
     /// Scenarios that the first measured and whose trials all failed in the second: in so many sessions.
     failed: BTreeMap<String, usize>,
+    /// How often each that has figures in both failed.
+    failing: BTreeMap<String, Failing>,
 }
 
 /// One metric of one scenario in both.
@@ -242,8 +245,15 @@ impl Workload {
             let of = if sessions > 1 { format!("{count} of {sessions} sessions of B") } else { "B".into() };
             format!("{}: {label} has no figure in {of}: its trials failed", self.name)
         });
+        // Those that are left may be the fast ones.
+        let failing =
+            self.failing.iter().filter(|(label, found)| found.is_worse() && !self.failed.contains_key(*label));
+        let failing = failing.map(|(label, Failing { failed: [of_a, of_b], rounds: [in_a, in_b] })| {
+            format!("{}: {label} failed in {of_b} of {in_b} rounds of B, and in {of_a} of {in_a} of A", self.name)
+        });
         let stalled = self.lines.iter().filter(has_stalled);
-        failed.chain(stalled.map(|line| format!("{}: {} stalled in B: a trial's figure is 0", self.name, line.label)))
+        let stalled = stalled.map(|line| format!("{}: {} stalled in B: a trial's figure is 0", self.name, line.label));
+        failed.chain(failing).chain(stalled)
     }
 
     /// Adds a session a side; what it did not measure falls out.
@@ -251,6 +261,10 @@ impl Workload {
         let of_session = session.iter().find(|other| other.name == self.name);
         for label in of_session.iter().flat_map(|session| session.failed.keys()) {
             *self.failed.entry(label.clone()).or_default() += 1;
+        }
+        for (label, found) in of_session.iter().flat_map(|session| &session.failing) {
+            let sum = self.failing.entry(label.clone()).or_default();
+            *sum = sum.and(*found);
         }
         let left_out = &mut self.left_out;
         self.lines.retain_mut(|line| {
@@ -272,7 +286,8 @@ fn workloads(a: &Input, b: &Input) -> Vec<Workload> {
     let trials = b.contents.counted_trials();
     let failed = trials.iter().filter(|trial| trial.state == TrialState::Failed).map(|trial| &*trial.scenario);
     let failed: BTreeSet<&str> = failed.collect();
-    parts(a.view(), b.view()).into_iter().map(|pair| workload(pair, &tables, &failed)).collect()
+    let failing = Failing::of([&a.contents, &b.contents]);
+    parts(a.view(), b.view()).into_iter().map(|pair| workload(pair, &tables, (&failed, &failing))).collect()
 }
 
 /// A metric that has a direction, with its values in both by round and scenario.
@@ -288,7 +303,11 @@ fn tables<'a>(a: &Input, b: &'a Input) -> Vec<Table<'a>> {
 }
 
 /// `failed` are the scenarios with failed trials in the second.
-fn workload(pair: (&Part, &Part), tables: &[Table], failed: &BTreeSet<&str>) -> Workload {
+fn workload(
+    pair: (&Part, &Part),
+    tables: &[Table],
+    (failed, failing): (&BTreeSet<&str>, &BTreeMap<String, Failing>),
+) -> Workload {
     let (part, other) = pair;
     let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
         let missing = |row: &&Row| !row.control && !others.measured().any(|other| other.label == row.label);
@@ -307,8 +326,9 @@ fn workload(pair: (&Part, &Part), tables: &[Table], failed: &BTreeSet<&str>) -> 
         !row.control && has_none && failed.contains(&*row.label)
     };
     let failed = part.measured().filter(has_failed).map(|row| (row.label.clone(), 1)).collect();
+    let failing = rows.iter().filter_map(|(row, _)| Some((row.label.clone(), *failing.get(&row.label)?))).collect();
     let left_out = [only("A", part, other), only("B", other, part)].concat();
-    Workload { name: part.workload.clone(), lines, left_out, failed }
+    Workload { name: part.workload.clone(), lines, left_out, failed, failing }
 }
 
 /// A metric that is not primary, of the scenarios that have it in both.

@@ -241,6 +241,32 @@ fn what_does_not_work_any_more_is_worse() {
     assert_eq!(compared(&before, &before).worse_by(0.05), Some(Vec::new()));
 }
 
+/// Figures of the rounds that are left are of its good days: two failures more are worse, and one is an accident.
+#[test]
+fn what_fails_more_often_is_worse() {
+    let input = |failed: usize| {
+        let values = [900.0, 905.0, 899.0, 901.0, 903.0, 898.0];
+        let mut of_xfs = Row::new("xfs", &values);
+        of_xfs.values.iter_mut().take(failed).for_each(|value| *value = None);
+        let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0, 1002.0, 998.0]), of_xfs];
+        fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() })
+    };
+    let before = input(0);
+    let worse = |a: &Input, b: &Input| compared(a, b).worse_by(0.05).expect("ext4 is judged");
+    assert_eq!(worse(&before, &input(3)), ["oltp: xfs failed in 3 of 6 rounds of B, and in 0 of 6 of A"]);
+    assert_eq!(worse(&before, &input(1)), [""; 0]);
+    assert_eq!(worse(&input(2), &input(3)), [""; 0]);
+    assert_eq!(worse(&input(3), &before), [""; 0]);
+    // A failure in each of two sessions is more than an accident.
+    let at = |mut input: Input, hour: f64| {
+        input.contents.study.created += hour * 3600.0;
+        input
+    };
+    let pairs = [[at(input(0), 0.0), at(input(1), 1.0)], [at(input(0), 3.0), at(input(1), 2.0)]];
+    let found = Comparison::of_sessions(&pairs).expect("both ran on the host").worse_by(0.05).expect("judged");
+    assert_eq!(found, ["oltp: xfs failed in 2 of 12 rounds of B, and in 0 of 12 of A"]);
+}
+
 /// Figures are known to a thousandth at best: what never varies is judged by that, and a loss is one.
 #[test]
 fn what_never_varies_is_judged() {
