@@ -68,6 +68,10 @@ fn main() {
         let name = format!("equal results, days differ by {:.0} %, {sessions} sessions a side", day * 100.0);
         line(&name, "a change", &|seed| claimed::sessions_differ(seed, sessions, day));
     }
+    for (change_places, order) in [(false, "A B A B"), (true, "A B B A")] {
+        let name = format!("equal results, 20 % drift over 4 sessions a side, {order}");
+        line(&name, "a change", &|seed| claimed::sessions_drift(seed, 0.2, change_places));
+    }
     of_turns(&line);
     print_price();
 }

@@ -7,6 +7,7 @@
 //! made in `compare/`.
 
 mod json;
+mod order;
 mod page;
 mod text;
 
@@ -102,6 +103,7 @@ impl Comparison {
         }
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
+        said.extend(order::always_first(pairs));
         let of_side = |(name, side): (&'static str, usize)| {
             pairs[1..].iter().flat_map(move |pair| unlike_sessions(name, &pairs[0][side], &pair[side]))
         };

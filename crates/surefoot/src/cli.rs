@@ -308,10 +308,10 @@ impl FromArgMatches for Formats {
 /// `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// Two results files, the first of which is what the other is compared with; with --sessions 2, 4, 6 …: A B A B
+    /// Two results files, the first of which is what the other is compared with; with --sessions 2, 4, 6 …: A1 B1 A2 B2
     #[arg(required = true, num_args = 2..)]
     pub results: Vec<PathBuf>,
-    /// The files are sessions of two sides that took turns: only so can a difference be told from that of two days
+    /// The files are sessions of two sides that took turns, run A1 B1 B2 A2 …: only so can a difference be told from that of two days
     #[arg(long)]
     pub sessions: bool,
     /// End with status 6 where a scenario is shown to be worse, and by so much, or fails more often: "slower by 5 %"

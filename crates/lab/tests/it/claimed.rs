@@ -235,6 +235,21 @@ pub fn sessions_differ(seed: u64, sessions: usize, day: f64) -> bool {
     p.is_some_and(|p| p < 0.05)
 }
 
+/// Equal sides, four sessions each, on a machine that gets slower by `drift` over all of them, and whose sessions stray by 1 %: a difference is
+/// shown. Either side changes places from pair to pair, or the first always goes first.
+pub fn sessions_drift(seed: u64, drift: f64, change_places: bool) -> bool {
+    let mut machine = Machine::new(seed);
+    let step = (1.0 - drift).ln() / 7.0;
+    let sessions: Vec<f64> = (0..8).map(|session| step * f64::from(session) + 0.01 * machine.normal()).collect();
+    let is_crossed = |pair: usize| change_places && pair % 2 == 1;
+    let of = |side: usize| -> Vec<f64> {
+        (0..4).map(|pair| sessions[2 * pair + if is_crossed(pair) { 1 - side } else { side }]).collect()
+    };
+    let found = stats::paired(&of(1), &of(0), 0.95).expect("four pairs");
+    let held = Held { alpha: RULES.alpha(), family: 1, margin: RULES.margin, more_is_better: true };
+    matches!(found.verdict(found.p, &held), stats::Verdict::Faster | stats::Verdict::Slower)
+}
+
 /// Seconds between groups: everything is provisioned anew.
 const BETWEEN_GROUPS: u32 = 10;
 

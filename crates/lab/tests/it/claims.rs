@@ -2,8 +2,8 @@
 
 use crate::claimed::{
     RULES, Wrong, bound_fails, carry_over_shown, drifting, first_answer, holes, long_correlation, looked_again,
-    neighbours_are_called_the_same, picked_interval_holds, sessions_differ, share, slow_turns, stalls_shown,
-    stopped_and_looked_again, tails_shown, visible_is_found,
+    neighbours_are_called_the_same, picked_interval_holds, sessions_differ, sessions_drift, share, slow_turns,
+    stalls_shown, stopped_and_looked_again, tails_shown, visible_is_found,
 };
 use stats::Rules;
 
@@ -81,6 +81,12 @@ fn days_are_no_kernels() {
     let (one, six) =
         (share(STUDIES, |seed| sessions_differ(seed, 1, 0.05)), share(STUDIES, |seed| sessions_differ(seed, 6, 0.05)));
     assert!(one > 0.3 && six <= FALSE_MAX, "{one} {six}");
+}
+
+#[test]
+fn sessions_that_change_places_hold_a_drift() {
+    let [crossed, always_first] = [true, false].map(|places| share(STUDIES, |seed| sessions_drift(seed, 0.2, places)));
+    assert!(crossed <= FALSE_MAX && always_first > 0.3, "{crossed} {always_first}");
 }
 
 #[test]

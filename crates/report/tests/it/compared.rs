@@ -220,6 +220,30 @@ fn sessions_in_turns_hold_how_days_differ() {
     assert!(few.text().contains("fewer than 4 sessions a side") && few.worse_by(0.05).is_none(), "{}", few.text());
 }
 
+/// What drifts from session to session has one sign in all pairs where one side always goes first.
+#[test]
+fn sides_change_places() {
+    const SAID: &str = "One side went first in every pair";
+    let at = |hour: u32| {
+        let values = [1000.0, 1010.0, 995.0, 1005.0].map(|value| value * 0.97_f64.powf(f64::from(hour)));
+        let table = Table { rows: vec![Row::new("ext4", &values)], ..fixture::filesystems_and_buffers() };
+        let mut input = fixture::input(&table);
+        input.contents.study.created += f64::from(hour) * 3600.0;
+        input
+    };
+    let of = |hours: &[[u32; 2]]| {
+        let pairs: Vec<[Input; 2]> = hours.iter().map(|pair| pair.map(at)).collect();
+        Comparison::of_sessions(&pairs).expect("both ran on the host")
+    };
+    let always = of(&[[0, 1], [2, 3], [4, 5], [6, 7]]);
+    assert!(always.text().contains(SAID) && figures(&always)[0]["change"]["flagged"] == true, "{}", always.text());
+    let never = of(&[[1, 0], [3, 2]]);
+    assert!(never.text().contains(SAID), "{}", never.text());
+    let by_turns = of(&[[0, 1], [3, 2], [4, 5], [7, 6]]);
+    assert!(!by_turns.text().contains(SAID) && !by_turns.text().contains("take turns"), "{}", by_turns.text());
+    assert!(figures(&by_turns)[0]["change"]["flagged"] == false, "{}", by_turns.text());
+}
+
 /// What fails altogether has no ratio, and is worse all the same.
 #[test]
 fn what_does_not_work_any_more_is_worse() {

@@ -51,7 +51,10 @@ fn its_steps_measure_compare_and_export() {
     assert_eq!(steps.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["measure", "compare", "export"]);
     run_all(&world, &steps);
     let read = |name: &str| std::fs::read_to_string(world.path().join(name)).unwrap_or_else(|_| panic!("no {name}"));
-    assert_eq!(read("git.log").lines().count(), 8, "each side is checked out for each session");
+    let checked_out = read("git.log");
+    let sides: Vec<&str> = checked_out.lines().filter_map(|line| line.split(' ').next_back()).collect();
+    let [before, after] = ["origin/main", "0123456"];
+    assert_eq!(sides, [before, after, after, before, before, after, after, before], "the sides change places");
     let figures: serde_json::Value = serde_json::from_str(&read("benchmark.json")).expect("JSON");
     let is_figure =
         |one: &serde_json::Value| one["name"].is_string() && one["unit"].is_string() && one["value"].is_f64();
