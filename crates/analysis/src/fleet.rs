@@ -12,11 +12,13 @@ mod part;
 pub use limits::{FleetLimit, Shown};
 
 use crate::conditions::IsChoice;
+use crate::looks::{self, Answer};
 use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, TrialState};
 use observe::metric::Metric;
+use stats::eliminate::FIRST_LOOK;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer hosts are no sample.
 pub const HOSTS_MIN: usize = stats::hosts::HOSTS_MIN;
@@ -198,10 +200,12 @@ impl Fleet {
         }
         let (hosts, kinds) = hosts::hosts(contents);
         let members = contents.members.iter().map(|member| member.of.max(member.number)).max().unwrap_or(0);
-        let parts = part::parts(contents, (&hosts, &kinds), is_choice);
+        let holes = holes(contents, members);
+        let answer = answer(contents, &holes, (hosts.len() as u32, members));
+        let parts = part::parts(contents, (&hosts, &kinds, answer), is_choice);
         Some(Fleet {
             members,
-            holes: holes(contents, members),
+            holes,
             limits: limits::limits(contents, &hosts, kinds.len() == 1),
             hosts,
             kinds,
@@ -221,6 +225,17 @@ impl FleetPart {
     pub fn pick(&self) -> Option<&OfFleet> {
         self.picks.first().map(|place| &self.scenarios[*place])
     }
+}
+
+/// Which answer it is: another one for each size that the fleet had. While a member is missing or goes on, whoever merges what there is looks before
+/// the end: each number of hosts has its share of the level.
+fn answer(contents: &Contents, holes: &[Hole], (hosts, members): (u32, u32)) -> Answer {
+    let sizes: BTreeSet<u32> = contents.members.iter().map(|member| member.of).collect();
+    let goes_on = holes.iter().any(|hole| matches!(hole, Hole::Missing(_) | Hole::Unfinished { .. }));
+    // Hosts are looked at from the first on, and rounds from the fourth.
+    let before = FIRST_LOOK - 1;
+    let share = if goes_on { looks::share(hosts + before, members + before) } else { 1.0 };
+    Answer { number: sizes.len() as u32, share }
 }
 
 fn holes(contents: &Contents, members: u32) -> Vec<Hole> {

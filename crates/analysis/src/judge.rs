@@ -3,6 +3,7 @@
 //! Chooses which side of a comparison is named first, and marks what is outside the declared family as exploratory.
 
 use crate::claim::{Claim, Subject};
+use crate::looks::Answer;
 use ledger::model::{AnalysisSettings, Mode, Scenario};
 use observe::durability::Class;
 use stats::{Analysis, Cell, Contrast, Held, Importance, Interaction, NoShares, Observations, Rules, Swing};
@@ -83,7 +84,7 @@ pub struct Scenarios<'a> {
 
 /// Asks stats. `rounds[round][scenario]`; scenarios that never yielded a value take no part.
 pub fn judge(
-    (settings, looks): (&AnalysisSettings, u32),
+    (settings, answer): (&AnalysisSettings, Answer),
     asked: &Scenarios,
     rounds: &[Vec<Option<f64>>],
     more_is_better: bool,
@@ -91,7 +92,7 @@ pub fn judge(
     let Scenarios { classes, baseline, dropped, .. } = *asked;
     let is_tune = settings.mode == Mode::Tune;
     let (alive, observations) = observations(asked, rounds, more_is_better);
-    let rules = rules(settings, looks);
+    let rules = rules(settings, answer);
     let factor_paths: Vec<String> = observations.factors().into_iter().map(|(factor, _)| factor).collect();
     let observations = if is_tune { without_factors(observations) } else { observations };
     let analysis = stats::analyse(&observations, &rules);
@@ -129,20 +130,20 @@ pub fn judge(
 
 /// The declared comparisons of another figure of the same trials, as a family of their own.
 pub fn family(
-    (settings, looks): (&AnalysisSettings, u32),
+    (settings, answer): (&AnalysisSettings, Answer),
     asked: &Scenarios,
     rounds: &[Vec<Option<f64>>],
     more_is_better: bool,
 ) -> Vec<Claim> {
     let (_, observations) = observations(asked, rounds, more_is_better);
     let observations = if settings.mode == Mode::Tune { without_factors(observations) } else { observations };
-    let (claims, held) = stats::analysis::family(&observations, &rules(settings, looks));
+    let (claims, held) = stats::analysis::family(&observations, &rules(settings, answer));
     Judge { observations: &observations, held }.all(&claims, asked.baseline)
 }
 
 /// As [`family`], of the quantiles of a distribution, a table of rounds each: p is by permutation, over all of them.
 pub fn families(
-    (settings, looks): (&AnalysisSettings, u32),
+    (settings, answer): (&AnalysisSettings, Answer),
     asked: &Scenarios,
     quantiles: &[Vec<Vec<Option<f64>>>],
     more_is_better: bool,
@@ -152,7 +153,7 @@ pub fn families(
         if settings.mode == Mode::Tune { without_factors(observations) } else { observations }
     };
     let all: Vec<Observations> = quantiles.iter().map(of_quantile).collect();
-    let found = stats::shape::families(&all, &rules(settings, looks));
+    let found = stats::shape::families(&all, &rules(settings, answer));
     let judged = all
         .iter()
         .zip(found)
@@ -176,14 +177,15 @@ fn observations(asked: &Scenarios, rounds: &[Vec<Option<f64>>], more_is_better: 
 }
 
 /// What a study's comparisons are held to, in this answer of several.
-pub fn rules(settings: &AnalysisSettings, looks: u32) -> Rules {
+pub fn rules(settings: &AnalysisSettings, answer: Answer) -> Rules {
     Rules {
         confidence: settings.confidence,
         margin: settings.margin,
         precision: settings.precision,
         rounds_min: settings.rounds_min,
         rounds_max: settings.rounds_max,
-        looks,
+        looks: answer.number,
+        share: answer.share,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::claim::{Claim, Subject, What};
 use crate::counting::Counting;
 use crate::details::{Details, TailOfTrial};
 use crate::judge::{Scenarios, families, family};
+use crate::looks::Answer;
 use ledger::figure::{self, Rule, Zero};
 use ledger::groups;
 use ledger::model::{Contents, Order, Phase, RunRow, Trial};
@@ -41,7 +42,7 @@ pub struct Read<'a> {
     /// Its histograms and series.
     pub details: &'a Details,
     /// Which answer this is.
-    pub looks: u32,
+    pub answer: Answer,
 }
 
 /// All tails of one workload; those without a figure, or without a comparison, are left out.
@@ -84,7 +85,7 @@ type Figure<'a> = &'a dyn Fn(&Trial, &TailOfTrial, &[&RunRow]) -> Option<f64>;
 fn of(read: &Read, asked: &Scenarios, (what, more_is_better): (What, bool), figure: Figure) -> Tail {
     let settings = &read.contents.study.analysis;
     let rounds = rounds(read, asked, figure);
-    Tail { what, operation: None, claims: family((settings, read.looks), asked, &rounds, more_is_better) }
+    Tail { what, operation: None, claims: family((settings, read.answer), asked, &rounds, more_is_better) }
 }
 
 /// `[round][scenario]` of the main rounds, those of split rounds made comparable as the primary figure is.
@@ -152,7 +153,7 @@ fn distribution(read: &Read, asked: &Scenarios, (primary, order): (&str, Order),
     };
     let quantiles = QUANTILES.map(at);
     // Seconds have rates, whatever the figure of the runs is, and turns have speeds.
-    let found = families((settings, read.looks), asked, &quantiles, true);
+    let found = families((settings, read.answer), asked, &quantiles, true);
     let what = [What::Hundredth, What::Tenth, What::Median];
     what.into_iter().zip(found).map(|(what, claims)| Tail { what, operation: None, claims }).collect()
 }

@@ -2,10 +2,10 @@
 //! over all that are asked at once, and the verdicts of a study's own claims (F6). Intervals are each one's own.
 
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
-use crate::looks::looks;
+use crate::looks::Answer;
 use crate::row::Row;
 use crate::view::{Part, View};
-use ledger::model::Contents;
+use ledger::model::{Contents, Phase};
 use stats::{Held, Verdict};
 
 /// A figure's values on both sides.
@@ -58,7 +58,9 @@ impl Level {
     /// The last study's, at the strictest level of all.
     pub fn of<'a>(all: impl IntoIterator<Item = &'a Contents>) -> Option<Level> {
         let levels = all.into_iter().map(|contents| {
-            let rules = rules(&contents.study.analysis, looks(contents));
+            // Of several sessions one that was broken off is a value like the others: what a study's own answer has of its level is not asked.
+            let answer = Answer { share: 1.0, ..Answer::of(contents, Phase::Main) };
+            let rules = rules(&contents.study.analysis, answer);
             Level { confidence: rules.confidence, margin: rules.margin, alpha: rules.alpha() }
         });
         levels.reduce(|earlier, later| Level { alpha: earlier.alpha.min(later.alpha), ..later })

@@ -33,6 +33,10 @@ fn main() {
         let name = format!("2 equals, noise {:.0} %, the stop rule, then 20 more rounds twice", noise * 100.0);
         line(&name, "a difference", &|seed| claimed::stopped_and_looked_again(seed, noise));
     }
+    let broken_off = "2 equals, broken off after 4 to 20 rounds where a difference is shown";
+    let part = |round| analysis::looks::share(round, 20);
+    line(broken_off, "a difference", &|seed| claimed::broken_off(seed, part));
+    line(broken_off, "a difference, each at 2.5 %", &|seed| claimed::broken_off(seed, |_| 1.0));
     for count in [2, 4, 6] {
         line(&format!("{count} neighbours 3 % apart, noise 1 %"), "the same", &|seed| {
             claimed::neighbours_are_called_the_same(seed, count, 0.01)

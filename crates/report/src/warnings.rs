@@ -202,7 +202,7 @@ impl Warning {
             Warning::Stalled { .. } => {
                 "A figure of 0 is kept and makes the mean 0: no ratio to it exists, so nothing is claimed of it, and it is never picked."
             }
-            Warning::Unfinished => "Everything here may still change.",
+            Warning::Unfinished => "Everything here may still change, and claims are held to a part of their level.",
         }
     }
 

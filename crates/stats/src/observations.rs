@@ -42,6 +42,8 @@ pub struct Rules {
     pub rounds_max: u32,
     /// Which answer this is: 1, and one more for each that was seen before further rounds were measured.
     pub looks: u32,
+    /// The part of its level that this answer has: 1, and less while its rounds go on (`eliminate::Looks::share`).
+    pub share: f64,
 }
 
 impl Rules {
@@ -51,7 +53,8 @@ impl Rules {
     /// The half that is left covers the stop rule, too: looking at widths lets a study end sooner when its spread happens to look small, so
     /// that the nominal 95 % interval covers less (92.5 to 94.8 % in simulations); `tests/it/simulations.rs` measures both.
     pub fn alpha(&self) -> f64 {
-        (1.0 - self.confidence) * 0.5_f64.powi(i32::try_from(self.looks.max(1)).unwrap_or(i32::MAX))
+        let whole = (1.0 - self.confidence) * 0.5_f64.powi(i32::try_from(self.looks.max(1)).unwrap_or(i32::MAX));
+        whole * self.share
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Against, FleetHost, FleetPart, HOSTS_MIN, MachineKind, OfFleet, Out}
 use crate::conditions::IsChoice;
 use crate::errors::Errors;
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
+use crate::looks::Answer;
 use crate::parity::{Behind, Rule, Standing, behind};
 use ledger::model::{Contents, Phase, Scenario};
 use observe::durability::Class;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 /// The answers of all workloads, in plan order.
 pub(super) fn parts(
     contents: &Contents,
-    (hosts, kinds): (&[FleetHost], &[MachineKind]),
+    (hosts, kinds, answer): (&[FleetHost], &[MachineKind], Answer),
     is_choice: IsChoice,
 ) -> Vec<FleetPart> {
     let standings = standings(contents, hosts);
@@ -35,7 +36,7 @@ pub(super) fn parts(
         let of_group = |group: Group| {
             let places = |column: &usize| columns.iter().position(|other| other == column);
             let figures = figures.of(&group.columns.iter().filter_map(places).collect::<Vec<usize>>());
-            let asked = Asked { contents, workload, kinds, group, figures, count, safest };
+            let asked = Asked { contents, workload, kinds, answer, group, figures, count, safest };
             asked.answer(&standings)
         };
         groups.into_iter().map(of_group).collect()
@@ -114,6 +115,7 @@ struct Asked<'a> {
     contents: &'a Contents,
     workload: &'a str,
     kinds: &'a [MachineKind],
+    answer: Answer,
     group: Group,
     figures: Figures,
     /// Groups that share the level.
@@ -124,13 +126,13 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn answer(self, standings: &[Option<Standing>]) -> FleetPart {
-        let Asked { contents, kinds, figures, group, .. } = &self;
+        let Asked { contents, kinds, answer, figures, group, .. } = &self;
         let scenarios: Vec<&Scenario> = group.columns.iter().map(|column| &contents.scenarios[*column]).collect();
         let primary = scenarios.first().map_or("", |scenario| &*scenario.primary_metric);
         let metric = contents.metric(primary, Direction::More);
         let more_is_better = metric.direction != Direction::Less;
         let baseline = group.baseline;
-        let rules = rules(&contents.study.analysis, 1);
+        let rules = rules(&contents.study.analysis, *answer);
         let alpha = rules.alpha() / self.count as f64;
         // Of a ratio to or of a standstill nothing is known; it stays a member of the family all the same.
         let is_steady = |scenario: usize| (!figures.stalled[scenario]).then_some(scenario);

@@ -13,7 +13,7 @@ use crate::flushing::{Flushing, flushing};
 use crate::health::{self, Without};
 use crate::judge::{self, Judgement, Scenarios, judge};
 use crate::limits::limits;
-use crate::looks::looks;
+use crate::looks::Answer;
 use crate::orders::orders;
 use crate::parity::{Behind, Rule, Standing, behind};
 use crate::row::{Row, Stalls, centre};
@@ -22,7 +22,7 @@ use crate::shapes::{hold_back, hold_back_new};
 use crate::tails::{self, Tail};
 use crate::telemetry::Work;
 use crate::why;
-use ledger::model::{Contents, Order, RunRow, Scenario};
+use ledger::model::{Contents, Order, Phase, RunRow, Scenario};
 use observe::durability::Class;
 use observe::metric::Direction;
 use stats::slow::SlowMode;
@@ -117,7 +117,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let conditions = conditions(&plain, read.is_choice);
-    let alpha = judge::rules(&contents.study.analysis, looks(contents)).alpha();
+    let alpha = judge::rules(&contents.study.analysis, Answer::of(contents, Phase::Main)).alpha();
     mark_behind(&mut rows, &conditions, alpha);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
     let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| !row.is_behind()));
@@ -166,7 +166,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
 
 fn of_tails<'a>(read: &Read<'a>) -> tails::Read<'a> {
     let Read { contents, counting, details, .. } = *read;
-    tails::Read { contents, counting, details, looks: looks(contents) }
+    tails::Read { contents, counting, details, answer: Answer::of(contents, Phase::Main) }
 }
 
 /// Whether a run of 0 decides its trial's figure: a turn of 0 is a part of its trial's work.
@@ -183,7 +183,8 @@ fn judgement(
     rounds: &[Vec<Option<f64>>],
     more_is_better: bool,
 ) -> Judgement {
-    let mut found = judge((&contents.study.analysis, looks(contents)), asked, rounds, more_is_better);
+    let answer = Answer::of(contents, Phase::Main);
+    let mut found = judge((&contents.study.analysis, answer), asked, rounds, more_is_better);
     hold_back(&mut found, rows, (tails, contents.study.analysis.margin));
     found
 }

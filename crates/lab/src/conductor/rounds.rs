@@ -113,5 +113,6 @@ pub(super) fn rules(plan: &Plan) -> stats::Rules {
         rounds_max: design.rounds_max,
         // Widths are looked at, whatever level claims are held at.
         looks: 1,
+        share: 1.0,
     }
 }

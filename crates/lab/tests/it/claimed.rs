@@ -18,7 +18,7 @@ const TURNS: u32 = 24;
 
 /// What a study is held to, as its first answer.
 pub const RULES: Rules =
-    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1 };
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1, share: 1.0 };
 
 /// A machine that is disturbed.
 pub struct Machine {
@@ -131,6 +131,17 @@ pub fn stopped_and_looked_again(seed: u64, noise: f64) -> bool {
         (rules.looks, rules.rounds_min, rules.rounds_max) =
             (rules.looks + 1, study.rounds.len() as u32 + 20, study.rounds.len() as u32 + 20);
     }
+}
+
+/// Two equals, looked at after each of 20 rounds from the fourth on, and broken off where a difference is shown; `share` is the part of the level
+/// that a look before the last has.
+pub fn broken_off(seed: u64, share: impl Fn(u32) -> f64) -> bool {
+    let (mut machine, mut differences) = (Machine::new(seed), Vec::new());
+    (1..=20).any(|round| {
+        differences.push(0.04 * machine.normal());
+        let rules = Rules { share: if round == 20 { 1.0 } else { share(round) }, ..RULES };
+        round >= 4 && stats::contrast(&differences, 0.95).expect("four rounds").p < rules.alpha()
+    })
 }
 
 /// A row of neighbours, each faster than the one before by the margin: two of them are called the same.

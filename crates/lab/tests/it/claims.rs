@@ -1,9 +1,9 @@
 //! A few of the studies of `benches/claims.rs`, by seed: at most 5.5 % of answers are false.
 
 use crate::claimed::{
-    RULES, Wrong, bound_fails, carry_over_shown, drifting, first_answer, holes, long_correlation, looked_again,
-    neighbours_are_called_the_same, picked_interval_holds, sessions_differ, sessions_drift, share, slow_turns,
-    stalls_shown, stopped_and_looked_again, tails_shown, visible_is_found,
+    RULES, Wrong, bound_fails, broken_off, carry_over_shown, drifting, first_answer, holes, long_correlation,
+    looked_again, neighbours_are_called_the_same, picked_interval_holds, sessions_differ, sessions_drift, share,
+    slow_turns, stalls_shown, stopped_and_looked_again, tails_shown, visible_is_found,
 };
 use stats::Rules;
 
@@ -32,6 +32,17 @@ fn looking_again_costs() {
         let found = share(STUDIES, |seed| stopped_and_looked_again(seed, noise));
         assert!(found <= FALSE_MAX, "the stop rule at {noise}: {found}");
     }
+}
+
+/// Rounds, and hosts of a fleet, of which there are answers from the fourth on.
+#[test]
+fn breaking_off_where_a_difference_is_shown_gains_little() {
+    let of = |share: fn(u32) -> f64| crate::claimed::share(1000, |seed| broken_off(seed, share));
+    let [rounds, hosts] =
+        [of(|round| analysis::looks::share(round, 20)), of(|host| analysis::looks::share(host + 3, 23))];
+    assert!(rounds <= FALSE_MAX && hosts <= FALSE_MAX, "{rounds} {hosts}");
+    let free = of(|_| 1.0);
+    assert!(free > FALSE_MAX, "were each look free: {free}");
 }
 
 #[test]

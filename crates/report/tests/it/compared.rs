@@ -1,6 +1,8 @@
 //! Two results held against each other: every metric with a direction, and no more is said than `history` says of the same two.
 
 use crate::fixture::{self, Row, Table};
+use analysis::view::View;
+use ledger::model::{Contents, Decision, Finalists};
 use observe::metric::{Direction, Metric};
 use report::{Comparison, History, Input};
 use serde_json::Value;
@@ -326,7 +328,7 @@ fn each_answer_is_a_look() {
             contents.sessions.push(ledger::model::Session { ended, reason, ..last.clone() });
         }
         contents.sessions.push(last);
-        analysis::looks::looks(&contents)
+        analysis::looks::looks(&contents, ledger::model::Phase::Main)
     };
     assert_eq!(looks(&[]), 1);
     assert_eq!(
@@ -338,4 +340,47 @@ fn each_answer_is_a_look() {
     assert_eq!(looks(&[(3, Some("interrupted")), (3, Some("all rounds are done"))]), 2, "the same trials");
     assert_eq!(looks(&[(1, Some("all rounds are done")), (4, Some("time budget"))]), 3);
     assert_eq!(looks(&[(rounds - 1, Some("all rounds are done"))]), 1, "nothing came after it");
+}
+
+/// Whoever looks while rounds go on may break them off at a difference: such an answer has a share of its level, and one whose rounds a rule
+/// ended all of it.
+#[test]
+fn an_answer_amid_the_rounds_has_a_share_of_its_level() {
+    const FIRST: f64 = (1.0 - 0.95) * 0.5;
+    let whole = fixture::contents(&fixture::filesystems_and_buffers());
+    let alpha = |reason: Option<&str>, change: &dyn Fn(&mut Contents)| {
+        let mut contents = whole.clone();
+        let session = &mut contents.sessions[0];
+        session.reason = reason.map(String::from);
+        session.ended = session.ended.filter(|_| reason.is_some());
+        change(&mut contents);
+        View::of(&contents, &report::input::Details::default(), |_, _| true).parts[0].alpha
+    };
+    let share: f64 = analysis::looks::share(6, 20);
+    let all: f64 = (4..=20).map(|round| analysis::looks::share(round, 20)).sum();
+    assert!(share < 0.1 && (all - 1.0).abs() < 1e-12, "{share} {all}");
+    for reason in ["the wanted precision is reached", "the next round would not fit into the time budget"] {
+        assert_eq!(alpha(Some(reason), &|_| ()), FIRST, "{reason}");
+    }
+    for reason in [None, Some("interrupted")] {
+        assert_eq!(alpha(reason, &|_| ()), FIRST * share, "{reason:?}");
+        // What comes after the rounds is under way.
+        let confirmed = |contents: &mut Contents| {
+            contents.decisions.push(Decision::Confirm(Finalists {
+                round: 5,
+                workload: "oltp".into(),
+                pick: "xfs · 2G".into(),
+                runner_up: None,
+                baseline: None,
+            }));
+        };
+        let cut = |contents: &mut Contents| {
+            fixture::cut(contents, "ext4 · 2G", fixture::found(observe::safety::Grade::A));
+            contents.safety[0].ended = contents.trials.last().map_or(0.0, |trial| trial.started + 100.0);
+        };
+        let answered = |contents: &mut Contents| contents.sessions.insert(0, whole.sessions[0].clone());
+        for change in [&confirmed as &dyn Fn(&mut Contents), &cut, &answered] {
+            assert_eq!(alpha(reason, change), FIRST, "{reason:?}");
+        }
+    }
 }

@@ -409,3 +409,24 @@ fn what_ran_on_few_hosts_is_not_picked_over_all() {
         &["Use btrfs: over 5 of 8 hosts it is the fastest of the 3 scenarios.", "Over 5 of 8 hosts btrfs is "],
     );
 }
+
+/// A merge of a part is a look at it, and so is the answer of a fleet that was to be smaller.
+#[test]
+fn a_part_of_a_fleet_has_a_share_of_the_level() {
+    let alpha = |change: &dyn Fn(&mut Contents)| {
+        let mut contents = fleet(&EIGHT);
+        change(&mut contents);
+        let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+        json["parts"][0]["alpha"].as_f64().expect("a level")
+    };
+    let members = |contents: &mut Contents, of: [u32; 2]| {
+        contents.members.iter_mut().for_each(|member| member.of = of[usize::from(member.number > 4)]);
+    };
+    assert_eq!(alpha(&|_| ()), (1.0 - 0.95) * 0.5);
+    let missing = alpha(&|contents| members(contents, [20, 20]));
+    let (early, late) = (alpha(&|contents| members(contents, [9, 9])), alpha(&|contents| members(contents, [40, 40])));
+    assert!(missing < early && late < missing && early < 0.01, "{early} {missing} {late}");
+    let unfinished = alpha(&|contents| contents.trials.retain(|trial| trial.round < 22));
+    assert!(unfinished < 0.01, "{unfinished}");
+    assert_eq!(alpha(&|contents| members(contents, [4, 8])), (1.0 - 0.95) * 0.25, "four were answered, then eight");
+}

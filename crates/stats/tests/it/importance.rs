@@ -5,7 +5,8 @@ use stats::type_two::Table;
 use stats::{Cell, NoShares, Observations, Rules, analyse};
 use std::collections::BTreeMap;
 
-const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20, looks: 1 };
+const RULES: Rules =
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20, looks: 1, share: 1.0 };
 
 /// Cells by the levels of factors `a`, `b`, …; `rounds[round][cell]`.
 fn observations(levels: &[&[usize]], rounds: Vec<Vec<Option<f64>>>) -> Observations {

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use stats::{Cell, Observations, Rules, Verdict, analyse, contrast, enough, verdict};
 use std::collections::BTreeMap;
 
-const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20, looks: 1 };
+const RULES: Rules =
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20, looks: 1, share: 1.0 };
 
 fn observations(rounds: Vec<Vec<Option<f64>>>) -> Observations {
     let cells = (0..rounds[0].len()).map(|index| Cell {

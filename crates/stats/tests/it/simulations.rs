@@ -38,7 +38,7 @@ fn share_with_a_claim(speeds: &[f64], noise: f64, rules: &Rules) -> f64 {
 }
 
 const ADAPTIVE: Rules =
-    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20, looks: 1 };
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20, looks: 1, share: 1.0 };
 const FIXED: Rules = Rules { rounds_max: 6, ..ADAPTIVE };
 
 #[test]

@@ -5,7 +5,8 @@ use stats::eliminate::{Looks, worse};
 use stats::{Cell, NoShares, Observations, Rules, StopDecision, Verdict, analyse, enough, enough_to_pick};
 use std::collections::BTreeMap;
 
-const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1 };
+const RULES: Rules =
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1, share: 1.0 };
 
 /// One factor, a level a column.
 fn observations(rounds: Vec<Vec<f64>>, more_is_better: bool) -> Observations {

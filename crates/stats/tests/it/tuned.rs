@@ -60,8 +60,15 @@ const WANDERING: f64 = 0.01;
 
 /// Runs one study.
 pub fn study(truth: &Truth, run: Run, random: &mut Noise) -> Outcome {
-    let rules =
-        Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: run.rounds_max, looks: 1 };
+    let rules = Rules {
+        confidence: 0.95,
+        margin: 0.03,
+        precision: 0.03,
+        rounds_min: 6,
+        rounds_max: run.rounds_max,
+        looks: 1,
+        share: 1.0,
+    };
     let count = truth.speeds.len();
     let looks = Looks { alpha: 0.05, rounds_max: run.rounds_max, candidates: count };
     let mut tuned = observations(count);

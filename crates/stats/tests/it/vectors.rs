@@ -49,7 +49,8 @@ fn d0() -> Observations {
     Observations { cells: cells.collect(), rounds, more_is_better: true }
 }
 
-const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1 };
+const RULES: Rules =
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1, share: 1.0 };
 
 #[track_caller]
 fn check_contrast(found: &Contrast, out: &Value) {
