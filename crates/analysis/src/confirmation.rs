@@ -2,9 +2,10 @@
 //! pick looks better in the rounds that chose it than it is.
 
 use crate::claim::{Claim, Subject};
-use crate::judge::claim;
+use crate::judge::{claim, rules};
+use crate::looks::Answer;
 use crate::row::{Centre, centre};
-use ledger::model::{AnalysisSettings, Contents, Phase};
+use ledger::model::{Contents, Phase};
 use stats::{Cell, Held, Observations, Verdict};
 use std::collections::BTreeMap;
 
@@ -84,7 +85,7 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
             claims: Vec::new(),
         });
     }
-    let held = held(settings, contrasts.len(), more_is_better);
+    let held = held(contents, contrasts.len(), more_is_better);
     let adjusted = stats::holm(&contrasts.iter().map(|(_, _, contrast)| contrast.p).collect::<Vec<_>>());
     for ((place, subject, contrast), p) in contrasts.into_iter().zip(adjusted) {
         found[place].claims.push(claim(subject, &contrast, p, &held));
@@ -93,9 +94,11 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
     found
 }
 
-/// The number of new rounds was fixed beforehand, and closes the choice: the nominal level holds.
-fn held(settings: &AnalysisSettings, family: usize, more_is_better: bool) -> Held {
-    Held { alpha: 1.0 - settings.confidence, family, margin: settings.margin, more_is_better }
+/// New rounds are answers of their own: the first has half of the level, as the main rounds' first answer has the other half, and whoever adds new
+/// rounds looks again.
+fn held(contents: &Contents, family: usize, more_is_better: bool) -> Held {
+    let rules = rules(&contents.study.analysis, Answer::of(contents, Phase::Confirmation));
+    Held { alpha: rules.alpha(), family, margin: rules.margin, more_is_better }
 }
 
 fn observations(labels: &[&String], values: &[Vec<Option<f64>>], more_is_better: bool) -> Observations {

@@ -230,6 +230,10 @@ pub fn confirm(contents: &mut Contents, table: &Table, label: &str, values: &[f6
         add_trial(contents, table, row, round as u32, 0, Some(*value));
         contents.trials.last_mut().expect("just added").phase = Phase::Confirmation;
     }
+    // A session ends after its trials.
+    let last = contents.trials.iter().filter_map(|trial| trial.ended).fold(0.0, f64::max);
+    let session = contents.sessions.last_mut().expect("a session");
+    session.ended = session.ended.map(|ended| ended.max(last));
 }
 
 /// Adds what a power cut took from a scenario.

@@ -3,7 +3,7 @@
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Worse};
+use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Session, Worse};
 use report::Place;
 use report::input::{Details, Input};
 
@@ -93,7 +93,7 @@ fn the_headline_is_what_new_rounds_measured() {
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
-            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.0 %.
+            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.4 %.
             Not ruled out as the best: f2fs.
             Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (xfs is at least 2.2 times as fast) and btrfs after round 5 (behind xfs by at least 9.0 %).
             Check: two copies of ext4 differed by 0.2 % (95 % interval −0.8 to +1.2 %), so this study can't resolve less than about 1.2 %.
@@ -322,7 +322,7 @@ fn a_study_of_everything_may_be_confirmed_too() {
             It was picked from 8 rounds before them, in which it was at most 9.8 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
-            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.0 %.
+            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.4 %.
             xfs is 1.42× ext4 (95 % interval 1.41–1.43).
             xfs is 2.38× ext3 (95 % interval 2.33–2.44).
             btrfs is 6.1 % faster than xfs (95 % interval +3.8 to +8.4 %).
@@ -399,4 +399,28 @@ fn who_was_dropped_is_no_hole() {
         .collect();
     assert_eq!(dropped, [("btrfs", 5), ("ext3", 4)], "below all that were measured to the end");
     assert!(report::html(&input).contains("Shown to be worse and measured no further"));
+}
+
+/// Whoever adds new rounds after an answer looks at them again, at half of the level.
+#[test]
+fn new_rounds_that_are_added_are_another_look() {
+    let once = tuned(NEW, 6);
+    let mut twice = once.clone();
+    let new = twice.trials.iter().filter(|trial| trial.phase == Phase::Confirmation);
+    let begun: Vec<f64> = new.map(|trial| trial.started).collect();
+    let answered = Session { ended: Some(begun[begun.len() / 2] - 0.5), ..twice.sessions[0].clone() };
+    twice.sessions.insert(0, answered);
+    for phase in [Phase::Main, Phase::Confirmation] {
+        let looks = [&once, &twice].map(|contents| analysis::looks::looks(contents, phase));
+        assert_eq!(looks, if phase == Phase::Main { [1, 1] } else { [1, 2] });
+    }
+    let ruled_out = |contents: &Contents| -> Vec<f64> {
+        let view = analysis::view::View::of(contents, &report::input::Details::default(), |_, _| true);
+        view.parts[0].confirmations[0].claims.iter().map(|claim| claim.ruled_out).collect()
+    };
+    let (first, second) = (ruled_out(&once), ruled_out(&twice));
+    assert!(
+        first.len() == 2 && first.iter().zip(&second).all(|(first, second)| first < second),
+        "{first:?} {second:?}"
+    );
 }
