@@ -388,8 +388,8 @@ fn check_apart(all: &[&Input]) -> Result<(), Error> {
 }
 
 /// What changed from day to day is then a difference between the sides.
-const OUT_OF_TURN: &str = "The sides did not take turns: between the two sessions of a pair lies another one. Name them in the order in which they \
-                           ran, A1 B1 A2 B2 …; a pattern such as `before-*` sorts them by side.";
+const OUT_OF_TURN: &str = "The sides did not take turns: between the two sessions of a pair lies another one. Name neighbours in pairs, side A first: \
+                           A1 B1 A2 B2 …; a pattern such as `before-*` sorts them by side.";
 
 /// Whether the two sessions of a pair are no neighbours in time.
 fn is_out_of_turn(pairs: &[[Input; 2]]) -> bool {

@@ -46,7 +46,7 @@ fn gate(comparison: &Comparison, limit: f64) -> Result<Status, Failure> {
     // Of sides with both in them a change of any size cancels.
     if let Some(why) = comparison.mixed() {
         let error = anyhow!("--fail-on has no two sides to judge by: {}", why.trim_end_matches('.'));
-        let hint = "name the sessions in the order in which they ran, each side's of one study: A1 B1 A2 B2";
+        let hint = "name neighbours in pairs, side A first, each side's sessions of one study: A1 B1 A2 B2";
         return Err(Failure::new(Status::BadStudy, error).hint(hint));
     }
     let Some(worse) = comparison.worse_by(limit) else {
