@@ -1,10 +1,16 @@
 //! Whether figures keep the limits that a study holds them against: a maker's rule, or what a service has promised.
 
+use crate::details::{Details, TailOfTrial};
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::{Centre, centre, simultaneous};
-use ledger::model::{Contents, LimitRecord, Phase};
+use ledger::model::{Contents, LimitRecord, Order, Phase};
 use observe::metric::{Direction, Metric};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// The end of a 99th percentile's name.
+const P99: &str = "_microseconds_p99";
+/// What loads call all of their operations together.
+const ALL_OPERATIONS: [&str; 4] = ["transaction", "request", "operation", "statement"];
 
 /// One limit held against one scenario.
 #[derive(Debug, Clone)]
@@ -19,8 +25,10 @@ pub struct Held {
     pub centre: Option<Centre>,
     /// Rounds whose figure was beyond the limit.
     pub broken: usize,
-    /// Rounds that were measured and have no figure of this: in some run of them nothing was done.
+    /// Rounds that were measured and have no figure of this: in some run of them nothing was done, or see `is_astride`.
     pub without: usize,
+    /// Whether in a round only percentiles of single turns are known, and these lie on both sides of the limit.
+    pub is_astride: bool,
     /// What is shown.
     pub verdict: Verdict,
 }
@@ -62,7 +70,7 @@ impl Held {
 }
 
 /// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
-pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
+pub fn limits(contents: &Contents, details: &Details, alpha: f64) -> Vec<Held> {
     let of_workload = |limit: &LimitRecord| -> Vec<usize> {
         let all = contents.scenarios.iter().enumerate();
         let same = all.filter(|(_, scenario)| scenario.workload == limit.workload && !scenario.control);
@@ -71,14 +79,11 @@ pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
     let all = &contents.study.limits;
     let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
     let of_limit = |limit: &LimitRecord| {
-        let measured = measured(contents, limit);
-        let figures = |column: usize| -> (Vec<f64>, usize) {
-            let found = measured.get(&*contents.scenarios[column].label);
-            found
-                .map_or_else(Default::default, |found| (found.figures.values().copied().collect(), found.without.len()))
-        };
+        let measured = measured(contents, details, limit);
+        let nothing = Measured::default();
+        let of = |column: usize| measured.get(&*contents.scenarios[column].label).unwrap_or(&nothing);
         let columns = of_workload(limit).into_iter();
-        columns.map(|column| held(contents, limit, column, (figures(column), confidence))).collect::<Vec<_>>()
+        columns.map(|column| held(contents, limit, column, (of(column), confidence))).collect::<Vec<_>>()
     };
     all.iter().flat_map(of_limit).collect()
 }
@@ -88,39 +93,91 @@ pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
 pub(crate) struct Measured {
     /// As they were measured; of a round's groups the worst.
     pub figures: BTreeMap<u32, f64>,
-    /// Rounds in which it was measured and has no figure of this in a trial: in some run nothing was done.
+    /// Rounds in which it was measured and has no figure of this in a trial: in some run nothing was done, or see [`Held::is_astride`].
     pub without: BTreeSet<u32>,
+    /// As [`Held::is_astride`].
+    pub is_astride: bool,
 }
 
 /// By scenario. Of the figures that claims rest on what a group of scenarios suffered is taken off; a limit is not on that.
-pub(crate) fn measured<'a>(contents: &'a Contents, limit: &LimitRecord) -> BTreeMap<&'a str, Measured> {
+pub(crate) fn measured<'a>(
+    contents: &'a Contents,
+    details: &Details,
+    limit: &LimitRecord,
+) -> BTreeMap<&'a str, Measured> {
     let of_workload = contents.scenarios.iter().find(|scenario| scenario.workload == limit.workload);
     let primary = of_workload.map_or("", |scenario| &*scenario.primary_metric);
     let mut all: BTreeMap<&str, Measured> = BTreeMap::new();
     let mut known: HashSet<i64> = HashSet::new();
-    for (trial, value) in contents.trial_values(Phase::Main, &limit.metric) {
+    let is_by_turns = contents.study.analysis.order == Order::Turns && is_of_turns(&limit.metric);
+    let turns = if is_by_turns { ends_of_turns(contents, &limit.metric) } else { HashMap::new() };
+    for (trial, mean) in contents.trial_values(Phase::Main, &limit.metric) {
         known.insert(trial.id);
-        let worst = all.entry(&trial.scenario).or_default().figures.entry(trial.round).or_insert(value);
+        let found = all.entry(&trial.scenario).or_default();
+        let of_all = |ends: &(f64, f64)| of_all_operations(limit, details.tails.get(&trial.id), *ends);
+        let Some(value) = turns.get(&trial.id).map_or(Some(mean), of_all) else {
+            found.is_astride = true;
+            found.without.insert(trial.round);
+            continue;
+        };
+        let worst = found.figures.entry(trial.round).or_insert(value);
         *worst = if limit.is_least { value.min(*worst) } else { value.max(*worst) };
     }
     let measured = contents.trial_values(Phase::Main, primary).into_iter();
     for (trial, _) in measured.filter(|(trial, _)| !known.contains(&trial.id)) {
         all.entry(&trial.scenario).or_default().without.insert(trial.round);
     }
-    for Measured { figures, without } in all.values_mut() {
+    for Measured { figures, without, .. } in all.values_mut() {
         figures.retain(|round, _| !without.contains(round));
     }
     all
 }
 
-fn held(
-    contents: &Contents,
-    limit: &LimitRecord,
-    column: usize,
-    ((values, without), confidence): ((Vec<f64>, usize), f64),
-) -> Held {
-    let is_beyond = |value: f64| if limit.is_least { value < limit.value } else { value > limit.value };
-    let broken = values.iter().filter(|value| is_beyond(**value)).count();
+/// Whether the mean of its turns' figures is none of a whole trial: of percentiles and of the slowest.
+fn is_of_turns(metric: &str) -> bool {
+    let is_percentile = |(_, end): (&str, &str)| end.starts_with(|letter: char| letter.is_ascii_digit());
+    metric.ends_with("_max") || metric.ends_with("_median") || metric.rsplit_once("_p").is_some_and(is_percentile)
+}
+
+/// The smallest and the largest figure of each trial's runs.
+fn ends_of_turns(contents: &Contents, metric: &str) -> HashMap<i64, (f64, f64)> {
+    let mut all: HashMap<i64, (f64, f64)> = HashMap::new();
+    for run in contents.runs.iter().filter(|run| !run.warm_up) {
+        if let Some(value) = run.metrics.get(metric).copied() {
+            let ends = all.entry(run.trial).or_insert((value, value));
+            *ends = (value.min(ends.0), value.max(ends.1));
+        }
+    }
+    all
+}
+
+/// A trial's figure of all its operations together, of which few slow turns may be the 99th percentile where the turns' mean is far below. It
+/// lies between the turns' figures: where it is not kept, the limit is held against the end that is sure. None: neither is.
+fn of_all_operations(limit: &LimitRecord, tail: Option<&TailOfTrial>, (least, most): (f64, f64)) -> Option<f64> {
+    if limit.metric.ends_with("_max") {
+        return Some(most);
+    }
+    let whole = tail.and_then(|tail| whole_p99(tail, &limit.metric));
+    let (worst, best) = if limit.is_least { (least, most) } else { (most, least) };
+    let is_kept = |value: &f64| !is_beyond(limit, *value);
+    whole.or(Some(worst).filter(is_kept)).or(Some(best).filter(|best| is_beyond(limit, *best)))
+}
+
+/// From its histograms.
+fn whole_p99(tail: &TailOfTrial, metric: &str) -> Option<f64> {
+    let operation = metric.strip_suffix(P99)?;
+    let of = |name: &str| tail.whole_p99.get(name).copied();
+    if operation == "latency" { ALL_OPERATIONS.into_iter().find_map(of) } else { of(operation) }
+}
+
+fn is_beyond(limit: &LimitRecord, value: f64) -> bool {
+    if limit.is_least { value < limit.value } else { value > limit.value }
+}
+
+fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, confidence): (&Measured, f64)) -> Held {
+    let values: Vec<f64> = measured.figures.values().copied().collect();
+    let without = measured.without.len();
+    let broken = values.iter().filter(|value| is_beyond(limit, **value)).count();
     let centre = centre(values, confidence);
     Held {
         label: contents.scenarios[column].label.clone(),
@@ -130,6 +187,7 @@ fn held(
         centre,
         broken,
         without,
+        is_astride: measured.is_astride,
     }
 }
 

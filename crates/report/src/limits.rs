@@ -41,6 +41,11 @@ pub fn lead(view: &View) -> Option<String> {
     let several = view.limits.iter().any(|other| other.limit == held.limit && other.label != held.label);
     let of = if several { format!(" of {}", held.label) } else { String::new() };
     let (title, allowed) = (title(held), allowed(held));
+    if held.is_astride && matches!(held.verdict, Verdict::Unmeasured | Verdict::Open) {
+        let known =
+            format!("Not known: {title}{of} lies on both sides of its limit from turn to turn (limit: {allowed})");
+        return Some(format!("{known}; no percentile of all turns together is stored."));
+    }
     let Some(centre) = held.centre else {
         return Some(format!("Not known: {title}{of} was not measured."));
     };
@@ -92,6 +97,9 @@ pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> 
     let rounds = view.limits.iter().filter(is_open).filter_map(|held| held.centre);
     match rounds.map(|centre| centre.count).max() {
         Some(rounds) => format!("What would change it: more rounds: {}.", more(rounds * 2)),
+        None if view.limits.iter().any(|held| held.is_astride) => {
+            "What would change it: trials in one piece: the study anew with `--set design.order=blocks`.".into()
+        }
         None => "What would change it: another machine, load or version.".into(),
     }
 }
@@ -136,6 +144,7 @@ fn kept(held: &Held) -> String {
         Verdict::NotAlways => {
             format!("not in {} of {} rounds", held.broken, held.centre.map_or(0, |centre| centre.count))
         }
+        Verdict::Open | Verdict::Unmeasured if held.is_astride => "not known".into(),
         Verdict::Open if held.without > 0 => format!("no figure in {} rounds", held.without),
         Verdict::Open => "open".into(),
         Verdict::Broken => "no".into(),

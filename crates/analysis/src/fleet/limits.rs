@@ -2,6 +2,7 @@
 
 use super::FleetHost;
 use super::part::{host_of_rounds, places};
+use crate::details::Details;
 use crate::limits::measured;
 use crate::row::simultaneous;
 use ledger::model::{Contents, LimitRecord};
@@ -19,8 +20,10 @@ pub struct FleetLimit {
     pub metric: Metric,
     /// The figures of each host's rounds.
     pub rounds: Vec<Vec<f64>>,
-    /// How many of each host's rounds were measured and have no figure of this: in some run of them nothing was done.
+    /// How many of each host's rounds were measured and have no figure of this: in some run of them nothing was done, or see `is_astride`.
     pub without: Vec<usize>,
+    /// Whether in a round only percentiles of single turns are known, and these lie on both sides of the limit.
+    pub is_astride: bool,
     /// Where every round of a further machine of this kind lies, for all limits of the study together; none: hosts are too few, or of several
     /// kinds, or a figure is 0, which is no measurement.
     pub further: Option<(f64, f64)>,
@@ -86,7 +89,8 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
     let count = all.iter().map(|limit| of_workload(limit).len()).sum();
     let confidence = simultaneous(contents.study.analysis.confidence, count);
     let of_limit = |limit: &LimitRecord| -> Vec<FleetLimit> {
-        let measured = measured(contents, limit);
+        // A fleet's histograms are not read: of percentiles by turns the turns' ends are known.
+        let measured = measured(contents, &Details::default(), limit);
         let held = |column: usize| {
             let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); hosts.len()];
             let mut without = vec![0; hosts.len()];
@@ -103,6 +107,7 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
                 further: is_one_kind.then(|| further(&rounds, confidence)).flatten(),
                 rounds,
                 without,
+                is_astride: found.is_some_and(|found| found.is_astride),
             }
         };
         of_workload(limit).into_iter().map(held).collect()

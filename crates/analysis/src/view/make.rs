@@ -51,7 +51,7 @@ impl View {
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
-            limits: limits(contents, alpha),
+            limits: limits(contents, details, alpha),
             parts,
             screen,
             confidence: settings.confidence,

@@ -23,6 +23,9 @@ impl FleetReport {
         let further = held.further_worst().map_or_else(String::new, shown);
         let (over, confidence) = (self.over(self.fleet.hosts.len()), percent(self.fleet.confidence));
         match held.shown() {
+            Shown::Unmeasured if held.is_astride => format!(
+                "Not known: {what} lies on both sides of its limit from turn to turn (limit: {allowed}); `--set design.order=blocks` measures trials in one piece."
+            ),
             Shown::Unmeasured => {
                 let missing = |host: &usize| rounds[*host].is_empty() || held.without[*host] > 0;
                 let without: Vec<String> = (0..rounds.len()).filter(missing).map(name).collect();

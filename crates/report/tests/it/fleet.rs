@@ -290,6 +290,30 @@ fn limits_are_held_against_every_host_and_a_further_one() {
     );
 }
 
+/// Turns of 1 and 200 ms: a mean of both is no percentile of all, which lies between them.
+#[test]
+fn a_fleet_s_percentile_by_turns_is_between_those_of_its_turns() {
+    let said = |at_most: f64| {
+        let mut contents = fleet(&EIGHT[..4]);
+        contents.study.analysis.order = ledger::model::Order::Turns;
+        let (title, metric, source) = ("Its p99".to_string(), "latency_microseconds_p99".to_string(), String::new());
+        for run in std::mem::take(&mut contents.runs) {
+            for (turn, microseconds) in [1000.0, 200_000.0].into_iter().enumerate() {
+                let mut of_turn = run.clone();
+                (of_turn.id, of_turn.run) = (run.id * 2 + turn as i64, turn as u32);
+                of_turn.metrics.insert(metric.as_str().into(), microseconds);
+                contents.runs.push(of_turn);
+            }
+        }
+        let workload = "oltp".to_string();
+        contents.study.limits = vec![LimitRecord { title, workload, metric, value: at_most, is_least: false, source }];
+        said(&contents)
+    };
+    check(&said(150_000.0), &["Not known: Its p99 of xfs lies on both sides of its limit from turn to turn"]);
+    check(&said(300_000.0), &["Its p99 of xfs was at most 200 ms in every round"]);
+    check(&said(500.0), &["Not kept: Its p99 of xfs was beyond its limit"]);
+}
+
 #[test]
 fn who_never_ran_is_no_pick() {
     let mut contents = fleet(&EIGHT);

@@ -2,9 +2,12 @@
 
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{LimitRecord, RunRow, Trial};
+use ledger::model::{LimitRecord, Order, RunDetail, RunRow, Trial};
+use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use report::Place;
+use report::input::{Details, Input};
+use std::time::Duration;
 
 /// Six rounds around a p99 of so many microseconds, one of them by this factor off.
 fn around(microseconds: f64, odd: f64) -> Row {
@@ -254,4 +257,49 @@ fn a_limit_is_on_what_was_measured_and_not_on_what_is_compared() {
     let said = report::summary(&input, &Place::default(), 100, false);
     let is_broken = |line: &str| line.contains("btrfs") && line.contains("800 1/s") && line.ends_with("no");
     assert!(said.starts_with("No: ") && said.lines().any(is_broken), "{said}");
+}
+
+/// One turn of 50 is slow, of as many operations as the others: these 2 % are the 99th percentile of all, and the turns' mean is 5 ms.
+#[test]
+fn a_percentile_by_turns_is_that_of_all_operations() {
+    let rows = vec![Row::new("ext4", &[100.0, 101.0, 99.0, 100.5, 99.5, 100.0])];
+    let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
+    let mut contents = fixture::contents(&table);
+    contents.study.analysis.order = Order::Turns;
+    let mut details = Details::default();
+    for run in std::mem::take(&mut contents.runs) {
+        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("its trial");
+        for turn in 0..50_u32 {
+            let microseconds: u32 = if turn == 7 { 200_000 } else { 1000 };
+            let mut of_turn = RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() };
+            of_turn.metrics.insert("latency_microseconds_p99".into(), f64::from(microseconds));
+            contents.runs.push(of_turn);
+            let mut latency = Latency::default();
+            (0..100).for_each(|_| latency.record(Duration::from_micros(microseconds.into())));
+            let latencies = [("transaction".to_string(), latency)].into();
+            details.add(trial, &RunDetail { latencies, ..RunDetail::default() });
+        }
+    }
+    let said = |at_most: f64, details: &Details| {
+        let mut contents = contents.clone();
+        contents.study.limits = vec![LimitRecord {
+            title: String::new(),
+            workload: "oltp".into(),
+            metric: "latency_microseconds_p99".into(),
+            value: at_most,
+            is_least: false,
+            source: String::new(),
+        }];
+        let said = report::summary(&Input::new(contents, details.clone()), &Place::default(), 100, false);
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let of_all = said(50_000.0, &details);
+    assert!(of_all.starts_with("No: ") && of_all.contains("200 ms"), "{of_all}");
+    // Without histograms the turns' ends are known.
+    let of_turns = said(50_000.0, &Details::default());
+    assert!(of_turns.starts_with("Not known: ") && of_turns.contains("design.order=blocks"), "{of_turns}");
+    for details in [&details, &Details::default()] {
+        assert!(said(300_000.0, details).starts_with("Yes: "), "{}", said(300_000.0, details));
+        assert!(said(500.0, details).starts_with("No: "), "{}", said(500.0, details));
+    }
 }
