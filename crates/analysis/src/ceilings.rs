@@ -175,6 +175,8 @@ struct Use {
     driver_cpus: Option<f64>,
     /// CPUs that its server may use.
     server_cpus: Option<f64>,
+    /// CPUs that both may use together; none: not told.
+    own_cpus: Option<f64>,
     /// Cores that the trial's process had: the generator, or an embedded engine with it.
     driver_cores: f64,
     /// Cores of its server or workers.
@@ -232,6 +234,7 @@ impl Use {
             stolen: mean("cpu_steal_share").unwrap_or(0.0).min(STOLEN_MAX),
             driver_cpus: mean("driver_cpus").or(shared_out.map(|_| 1.0)),
             server_cpus: mean("server_cpus").or(shared_out.map(|cpus| cpus - 1.0)),
+            own_cpus: mean("own_cpus"),
             driver_cores: mean("driver_cpu_cores")?,
             others_cores,
             device_busy: larger(mean("device_busy_share"), mean("device_log_busy_share")),
@@ -259,6 +262,11 @@ impl Use {
     /// Cores of the trial's own processes.
     fn own_cores(&self) -> f64 {
         self.driver_cores + self.others_cores.unwrap_or(0.0)
+    }
+
+    /// Whether load and server fill the CPUs that both have together: a limit of CPU time, or a cpuset, which neither fills alone.
+    fn is_full_together(&self) -> bool {
+        self.own_cpus.is_some_and(|cpus| self.own_cores() >= cpu::FULL * self.given(cpus))
     }
 
     /// So many CPUs as the host left of them.
@@ -359,7 +367,7 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
     rules.into_iter().find(|(_, fits)| *fits).map(|(by, _)| by)
 }
 
-/// Its threads are full, or the CPUs that it has for them are, or it has the larger part of full CPUs.
+/// Its threads are full, or the CPUs that it has for them are, or it has the larger part of full CPUs: the machine's, or those that it shares.
 fn is_generator(used: &Use) -> bool {
     // Most of the rates that it tries are low ones, so that the mean says nothing.
     if used.driver_busy_at_knee.is_some_and(|busy| busy >= cpu::FULL) {
@@ -372,11 +380,11 @@ fn is_generator(used: &Use) -> bool {
     let Some(threads) = used.generator_threads() else { return false };
     let cpus = used.given(used.driver_cpus.unwrap_or(used.cpus));
     let part = used.driver_cores / used.own_cores();
-    used.driver_cores >= cpu::FULL * threads.min(cpus)
-        || (used.busy() >= cpu::FULL && own_part(used) >= CPU_OWN_MIN && part >= GENERATOR_PART)
+    let all = used.busy() >= cpu::FULL && own_part(used) >= CPU_OWN_MIN;
+    used.driver_cores >= cpu::FULL * threads.min(cpus) || ((all || used.is_full_together()) && part >= GENERATOR_PART)
 }
 
-/// All CPUs are full of the trial's own work, or those are that its server has, or as many as an embedded engine has threads.
+/// All CPUs are full of the trial's own work, or those are that it or its server has, or as many as an embedded engine has threads.
 fn is_cpu(used: &Use) -> bool {
     let all = used.busy() >= cpu::FULL && own_part(used) >= CPU_OWN_MIN;
     let of_server = match (used.generator_threads(), used.others_cores, used.server_cpus) {
@@ -389,7 +397,7 @@ fn is_cpu(used: &Use) -> bool {
             used.own_cores() >= cpu::FULL * used.connections.min(cpus)
         }
     };
-    all || of_server
+    all || used.is_full_together() || of_server
 }
 
 fn own_part(used: &Use) -> f64 {
@@ -399,8 +407,9 @@ fn own_part(used: &Use) -> f64 {
 /// Connections say that they wait for locks; or there are several, and neither CPUs nor device have enough to do.
 fn is_locks(used: &Use) -> bool {
     let said = used.locked.is_some_and(|seconds| seconds >= LOCKED_MIN * used.connections);
-    let rest = used.busy() < RESTING_MAX && used.device_busy.is_some_and(|busy| busy < RESTING_MAX);
-    said || (used.connections > 1.0 && rest)
+    let own = used.own_cores() / used.given(used.own_cpus.unwrap_or(used.cpus));
+    let cpus_rest = used.busy() < RESTING_MAX && own < RESTING_MAX;
+    said || (used.connections > 1.0 && cpus_rest && used.device_busy.is_some_and(|busy| busy < RESTING_MAX))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use crate::metric::{Direction, Metric};
 pub const DRIVER_CPUS: Metric = Metric::new("driver_cpus", "1", Direction::Neither);
 /// CPUs that the load's server may use.
 pub const SERVER_CPUS: Metric = Metric::new("server_cpus", "1", Direction::Neither);
+/// CPUs that both may use together, of those that are here.
+pub const OWN_CPUS: Metric = Metric::new("own_cpus", "1", Direction::Neither);
 
 /// Kinds of time, in the order of [`Ticks`].
 pub const KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];

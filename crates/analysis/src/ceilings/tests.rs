@@ -127,6 +127,26 @@ fn a_generator_binds_with_the_processors_that_it_has() {
     check(&Use { driver_cpus: None, ..elsewhere }, None);
 }
 
+/// Two of eight by `taskset`, or a limit of CPU time: neither side fills them alone, and most of the machine rests.
+#[test]
+fn a_limit_that_load_and_server_share_is_full_together() {
+    let shared = |driver_cores: f64, others_cores: f64| Use {
+        cpus: 8.0,
+        cpu_busy: 0.25,
+        driver_cores,
+        others_cores: Some(others_cores),
+        driver_cpus: Some(2.0),
+        server_cpus: Some(2.0),
+        own_cpus: Some(2.0),
+        ..served()
+    };
+    check(&shared(0.5, 1.45), Some(By::Cpu));
+    check(&shared(1.2, 0.7), Some(By::Generator));
+    check(&shared(0.3, 0.7), None);
+    check(&shared(0.2, 0.3), Some(By::Locks));
+    assert_eq!(use_of(&[("own_cpus", 2.0)], json!({})).own_cpus, Some(2.0));
+}
+
 #[test]
 fn an_embedded_engine_binds_with_the_processors_that_it_has() {
     let on_eight = Use { cpus: 8.0, cpu_busy: 0.6, driver_cores: 1.9, connections: 4.0, ..idle() };

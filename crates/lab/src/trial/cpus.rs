@@ -2,9 +2,10 @@
 
 use crash::plan::TrialSpec;
 use observe::affinity;
-use observe::cpu::{self, DRIVER_CPUS, SERVER_CPUS};
+use observe::cpu::{self, DRIVER_CPUS, OWN_CPUS, SERVER_CPUS};
 use observe::metric::Measured;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// From so many CPUs on, the load generator gets some of its own beside a server: a quarter at most, as a server does more for each request.
 const CPUS_TO_SHARE_OUT: usize = 4;
@@ -30,7 +31,13 @@ impl Cpus {
         let counted = |cpus: &[usize]| count.min(if cpus.is_empty() { count } else { cpus.len() }) as f64;
         let of_driver = spec.client.is_none().then(|| DRIVER_CPUS.at(counted(&client)));
         let of_server = with_server.then(|| SERVER_CPUS.at(counted(&server)));
-        Cpus { metrics: of_driver.into_iter().chain(of_server).collect(), server, client }
+        let here = [spec.client.is_none().then_some(&client), with_server.then_some(&server)];
+        let sides: Vec<&Vec<usize>> = here.into_iter().flatten().collect();
+        let together: BTreeSet<usize> = sides.iter().copied().flatten().copied().collect();
+        let are_any = sides.iter().any(|side| side.is_empty());
+        let own = if are_any { count } else { count.min(together.len()) };
+        let of_both = (!sides.is_empty()).then(|| OWN_CPUS.at(own as f64));
+        Cpus { metrics: of_driver.into_iter().chain(of_server).chain(of_both).collect(), server, client }
     }
 }
 
@@ -75,9 +82,11 @@ mod tests {
     #[test]
     fn what_each_side_has_is_told_of_those_that_are_here() {
         let mut spec = TrialSpec { server_cpus: vec![0], client_cpus: vec![0], ..spec() };
-        assert_eq!(values(&Cpus::of(&spec, true)), [("driver_cpus", 1.0), ("server_cpus", 1.0)]);
-        assert_eq!(values(&Cpus::of(&spec, false)), [("driver_cpus", 1.0)]);
+        let both = [("driver_cpus", 1.0), ("server_cpus", 1.0), ("own_cpus", 1.0)];
+        assert_eq!(values(&Cpus::of(&spec, true)), both, "they share the same one");
+        assert_eq!(values(&Cpus::of(&spec, false)), [("driver_cpus", 1.0), ("own_cpus", 1.0)]);
         spec.client = Some("other:1".into());
-        assert_eq!(values(&Cpus::of(&spec, true)), [("server_cpus", 1.0)], "the agent tells of the load's");
+        let here = [("server_cpus", 1.0), ("own_cpus", 1.0)];
+        assert_eq!(values(&Cpus::of(&spec, true)), here, "the agent tells of the load's");
     }
 }
