@@ -127,6 +127,7 @@ pub fn search(
         rows: Vec::new(),
         notes: Vec::new(),
         seconds: 0.0,
+        ended_early: false,
     };
     let until = started + Duration::from_secs_f64(asked.budget_seconds);
     let last = (reference.traced.len() as u64).max(1);
@@ -265,7 +266,7 @@ fn end_early(found: &mut FaultsFound, broken: Vec<Broken>) -> Result<()> {
     if found.cases == 0 {
         return Err(why.into());
     }
-    found.is_complete = false;
+    (found.is_complete, found.ended_early) = (false, true);
     found.notes.push(format!("the search ended early, as a case could not be run: {}", causes(&why).join(": ")));
     Ok(())
 }
@@ -384,6 +385,7 @@ mod tests {
             rows: Vec::new(),
             notes: Vec::new(),
             seconds: 1.0,
+            ended_early: false,
         }
     }
 
@@ -395,7 +397,7 @@ mod tests {
         let broken = count_all(&Structures::default(), &mut found, told);
         assert_eq!((found.cases, broken.len()), (2, 1));
         end_early(&mut found, broken).expect("two were counted");
-        assert!(!found.is_complete);
+        assert!(!found.is_complete && found.ended_early);
         let note = "the search ended early, as a case could not be run: on a disk that is well the database fails: it does not start";
         assert_eq!(found.notes, [note]);
         let mut found = none();

@@ -525,6 +525,13 @@ pub struct MeasuredFaults {
     pub member: Option<u32>,
 }
 
+impl MeasuredFaults {
+    /// Whether nothing is left to be done again: it was measured, and no case that could not be run ended the search.
+    pub fn is_whole(&self) -> bool {
+        self.faults.as_ref().is_some_and(|found| !found.ended_early)
+    }
+}
+
 /// Everything but histograms and series.
 #[derive(Debug, Clone)]
 pub struct Contents {

@@ -165,6 +165,9 @@ pub struct FaultsFound {
     pub notes: Vec<String>,
     /// What it took.
     pub seconds: f64,
+    /// Whether a case could not be run: the search ended there, and may be done again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_early: bool,
 }
 
 impl FaultsFound {
@@ -224,6 +227,7 @@ mod tests {
             rows: Vec::new(),
             notes: Vec::new(),
             seconds: 1.0,
+            ended_early: false,
         }
     }
 

@@ -69,7 +69,8 @@ pub fn explored(found: &FaultsFound) -> String {
     let bound = bound.map_or_else(String::new, |share| {
         format!("; of the requests and faults not tried below {share} lose or corrupt silently, at 95 %")
     });
-    format!("a sample of {} of {} cases{of_blocks}{bound}", count(found.cases), count(found.possible))
+    let part = if found.ended_early { "the search ended early: the first" } else { "a sample of" };
+    format!("{part} {} of {} cases{of_blocks}{bound}", count(found.cases), count(found.possible))
 }
 
 /// What speaks against the pick on a disk that fails; none where that was not measured, or nothing does.
@@ -147,6 +148,8 @@ mod tests {
                 .starts_with("a sample of 1 of 48 cases; of the requests and faults not tried below 95 %")
         );
         assert_eq!(explored(&found(&[("full", Lost)])), "a sample of 1 of 48 cases");
+        let broken = FaultsFound { ended_early: true, ..found(&[("full", Lost)]) };
+        assert_eq!(explored(&broken), "the search ended early: the first 1 of 48 cases");
         let of_journal = FaultsFound { blocks: vec!["journal".into()], is_complete: true, ..found(&[("full", Lost)]) };
         assert_eq!(explored(&of_journal), "every request of this load for blocks of journal, each fault");
     }

@@ -33,7 +33,7 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
     let contents = session.writer.reader()?.contents_with(&[])?;
     let is_known = |one: &Scenario| match what {
         What::PowerCuts => contents.safety_of(one).is_some_and(|found| found.safety.is_some()),
-        What::Faults => contents.faults_of(one).is_some_and(|found| found.faults.is_some()),
+        What::Faults => contents.faults_of(one).is_some_and(MeasuredFaults::is_whole),
     };
     let has_all = contents.scenarios.iter().filter(|one| !one.control).all(is_known);
     Ok(match (what, has_all) {
@@ -105,7 +105,7 @@ fn known(session: &Session, what: What, asked: &Value) -> Result<Vec<(String, bo
         }
         What::Faults => {
             let its = contents.faults.into_iter().filter(|one| one.asked == *asked);
-            its.map(|one| (one.scenario, one.faults.is_some())).collect()
+            its.map(|one| (one.scenario.clone(), one.is_whole())).collect()
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Power cuts of a scenario that failed: measured again on request, and never called known.
+//! Power cuts and failing disks of a scenario that failed: measured again on request, and never called known.
 
 use crate::{machine, plan, session};
 use crash::plan::TrialSpec;
@@ -15,24 +15,24 @@ use std::sync::atomic::AtomicBool;
 #[path = "../../../report/tests/it/found.rs"]
 mod found;
 
-/// A machine whose power-cut trials are killed, or not.
+/// A machine whose power-cut trials are killed, or find this.
 struct Cuts {
     machine: Simulated,
-    are_killed: bool,
+    found: Option<Record>,
     trials: u32,
 }
 
 impl Bench for Cuts {
     fn run(&mut self, _: &TrialSpec, _: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         self.trials += 1;
-        if self.are_killed {
+        let Some(found) = self.found.clone() else {
             return Ok(End::Failed(Failure {
                 step: "trial".into(),
                 causes: vec!["killed".into()],
                 log: String::new(),
             }));
-        }
-        sink(Record::Safety(Box::new(found::found(Grade::A))));
+        };
+        sink(found);
         Ok(End::Finished)
     }
 
@@ -46,15 +46,14 @@ impl Bench for Cuts {
 }
 
 /// Why it stopped, and how many trials it asked for.
-fn measured(results: &Path, are_killed: bool, retry_failed: bool) -> (Stop, u32) {
+fn measured(results: &Path, (what, found): (What, Option<Record>), retry_failed: bool) -> (Stop, u32) {
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[storage]\n\
                 [workload.oltp]\nengine = \"sqlite\"\n[safety]\n";
     let plan = plan(text);
     let opened = resume::open(results, &plan, &resume::Session { retry_failed, ..session(text) }).expect("it opens");
-    let mut bench = Cuts { machine: machine(), are_killed, trials: 0 };
+    let mut bench = Cuts { machine: machine(), found, trials: 0 };
     let never = AtomicBool::new(false);
-    let summary =
-        conductor::conduct_safety(&plan, What::PowerCuts, opened, &mut bench, &never, &mut |_| {}).expect("it starts");
+    let summary = conductor::conduct_safety(&plan, what, opened, &mut bench, &never, &mut |_| {}).expect("it starts");
     (summary.stop, bench.trials)
 }
 
@@ -62,8 +61,27 @@ fn measured(results: &Path, are_killed: bool, retry_failed: bool) -> (Stop, u32)
 fn a_killed_trial_is_a_hole_until_it_is_measured_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("s.surefoot");
-    assert_eq!(measured(&results, true, false), (Stop::SafetyHoles, 2));
-    assert_eq!(measured(&results, false, false), (Stop::SafetyHoles, 0), "nobody asked to do it again");
-    assert_eq!(measured(&results, false, true), (Stop::SafetyKnown, 2));
-    assert_eq!(measured(&results, true, true), (Stop::SafetyKnown, 0), "what is known is not measured again");
+    let killed = || (What::PowerCuts, None);
+    let found = || (What::PowerCuts, Some(Record::Safety(Box::new(found::found(Grade::A)))));
+    assert_eq!(measured(&results, killed(), false), (Stop::SafetyHoles, 2));
+    assert_eq!(measured(&results, found(), false), (Stop::SafetyHoles, 0), "nobody asked to do it again");
+    assert_eq!(measured(&results, found(), true), (Stop::SafetyKnown, 2));
+    assert_eq!(measured(&results, killed(), true), (Stop::SafetyKnown, 0), "what is known is not measured again");
+}
+
+#[test]
+fn a_search_for_faults_that_ended_early_is_a_hole_until_it_is_done_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let searched = |ended_early: bool| {
+        let found = serde_json::json!({
+            "writes": 9, "flushes": 3, "reads": 0, "possible": 48, "cases": 2, "not_struck": 0, "drawn": 0, "is_complete": !ended_early,
+            "honest": 8, "honest_bad": 0, "rows": [], "notes": [], "seconds": 1.0, "ended_early": ended_early,
+        });
+        (What::Faults, Some(Record::Faults(serde_json::from_value(found).expect("what a search finds"))))
+    };
+    assert_eq!(measured(&results, searched(true), false), (Stop::FaultsHoles, 2));
+    assert_eq!(measured(&results, searched(false), false), (Stop::FaultsHoles, 0), "nobody asked to do it again");
+    assert_eq!(measured(&results, searched(false), true), (Stop::FaultsKnown, 2));
+    assert_eq!(measured(&results, searched(true), true), (Stop::FaultsKnown, 0), "what is known is not measured again");
 }

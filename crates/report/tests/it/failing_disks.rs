@@ -55,6 +55,14 @@ fn lossy() -> Input {
 }
 
 #[test]
+fn a_search_that_ended_early_is_a_hole() {
+    let whole = found(&[("full", Consequence::Told)]);
+    let early = FaultsFound { ended_early: true, ..whole.clone() };
+    assert!(!report::has_holes(&input(&[("ext4", whole)])));
+    assert!(report::has_holes(&input(&[("ext4", early)])));
+}
+
+#[test]
 fn a_pick_that_loses_silently_is_not_picked_without_a_word() {
     expect![[r#"
         Use ext4: it is the fastest of the 2 scenarios. Not xfs: 0.70× the speed.
