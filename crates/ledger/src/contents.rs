@@ -10,6 +10,7 @@ use observe::durability::Durability;
 use observe::faults::{Consequence, FaultsFound};
 use observe::metric::{Direction, Metric};
 use observe::safety::Grade;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Contents {
@@ -71,13 +72,31 @@ impl Contents {
         })
     }
 
+    /// Whether a power cut or a failing disk is asked for in the same way twice. A `cache` that is left out is that of the scenario's own disk;
+    /// before that could be left out it was `volatile` where nothing was said.
+    pub fn asks_the_same(&self, label: &str, one: &Value, other: &Value) -> bool {
+        let scenario = self.scenarios.iter().find(|scenario| scenario.label == label);
+        let own = scenario.and_then(|scenario| scenario.settings["storage"]["cache"].as_str()).unwrap_or("volatile");
+        let meant = |asked: &Value| {
+            let mut asked = asked.clone();
+            if let Some(map) = asked.as_object_mut().filter(|map| map.get("cache").is_none_or(Value::is_null)) {
+                map.insert("cache".into(), own.into());
+            }
+            asked
+        };
+        meant(one) == meant(other)
+    }
+
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
     /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more. Classes on unlike disks are not compared: what was measured as the study asked before it was changed counts
     /// only where it was bad.
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
         let asked = self.safety.last().map(|last| &last.asked);
         let is_bad = |found: &MeasuredSafety| found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E);
-        let counts = |found: &&MeasuredSafety| Some(&found.asked) == asked || is_bad(found);
+        let is_same = |found: &MeasuredSafety| {
+            asked.is_some_and(|asked| self.asks_the_same(&found.scenario, &found.asked, asked))
+        };
+        let counts = |found: &&MeasuredSafety| is_same(found) || is_bad(found);
         self.last_of(scenario, |label| {
             let of_it = self.safety.iter().filter(counts).filter(|measured| measured.scenario == label);
             let grade = |measured: &MeasuredSafety| measured.safety.as_ref().map(|safety| safety.grade);

@@ -98,13 +98,14 @@ fn asked(settings: &study::Safety, what: What) -> Value {
 /// The scenarios that were measured so, in this order, and whether that came to a result.
 fn known(session: &Session, what: What, asked: &Value) -> Result<Vec<(String, bool)>, Error> {
     let contents = session.writer.reader()?.contents_with(&[])?;
+    let is_it = |label: &str, then: &Value| contents.asks_the_same(label, then, asked);
     Ok(match what {
         What::PowerCuts => {
-            let its = contents.safety.into_iter().filter(|one| one.asked == *asked);
-            its.map(|one| (one.scenario, one.safety.is_some())).collect()
+            let its = contents.safety.iter().filter(|one| is_it(&one.scenario, &one.asked));
+            its.map(|one| (one.scenario.clone(), one.safety.is_some())).collect()
         }
         What::Faults => {
-            let its = contents.faults.into_iter().filter(|one| one.asked == *asked);
+            let its = contents.faults.iter().filter(|one| is_it(&one.scenario, &one.asked));
             its.map(|one| (one.scenario.clone(), one.is_whole())).collect()
         }
     })

@@ -46,9 +46,22 @@ impl Bench for Cuts {
 }
 
 /// Why it stopped, and how many trials it asked for.
-fn measured(results: &Path, (what, found): (What, Option<Record>), retry_failed: bool) -> (Stop, u32) {
-    let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[storage]\n\
-                [workload.oltp]\nengine = \"sqlite\"\n[safety]\n";
+fn measured(results: &Path, found: (What, Option<Record>), retry_failed: bool) -> (Stop, u32) {
+    measured_with(results, ("", ""), found, retry_failed)
+}
+
+/// The same with these settings of `[storage]` and of `[safety]`.
+fn measured_with(
+    results: &Path,
+    (storage, safety): (&str, &str),
+    (what, found): (What, Option<Record>),
+    retry_failed: bool,
+) -> (Stop, u32) {
+    let text = format!(
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[storage]\n{storage}\
+         [workload.oltp]\nengine = \"sqlite\"\n[safety]\n{safety}"
+    );
+    let text = text.as_str();
     let plan = plan(text);
     let opened = resume::open(results, &plan, &resume::Session { retry_failed, ..session(text) }).expect("it opens");
     let mut bench = Cuts { machine: machine(), found, trials: 0 };
@@ -67,6 +80,27 @@ fn a_killed_trial_is_a_hole_until_it_is_measured_again() {
     assert_eq!(measured(&results, found(), false), (Stop::SafetyHoles, 0), "nobody asked to do it again");
     assert_eq!(measured(&results, found(), true), (Stop::SafetyKnown, 2));
     assert_eq!(measured(&results, killed(), true), (Stop::SafetyKnown, 0), "what is known is not measured again");
+}
+
+/// Before `cache` could be left out it was "volatile" where nothing was said.
+#[test]
+fn what_was_measured_with_the_cache_that_is_meant_is_not_measured_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = |name: &str| folder.path().join(name);
+    let found = || (What::PowerCuts, Some(Record::Safety(Box::new(found::found(Grade::A)))));
+    let trials = |results: &Path, storage: &str, safety: &str| {
+        let (stop, trials) = measured_with(results, (storage, safety), found(), false);
+        assert_eq!(stop, Stop::SafetyKnown);
+        trials
+    };
+    let image = results("image.surefoot");
+    assert_eq!(trials(&image, "", "cache = \"volatile\"\n"), 2);
+    assert_eq!(trials(&image, "", ""), 0);
+    assert_eq!(trials(&image, "", "cache = \"lying\"\n"), 2);
+    let (disk, own) = (results("virtual.surefoot"), "device = \"virtual\"\ncache = \"write-through\"\n");
+    assert_eq!(trials(&disk, own, "cache = \"volatile\"\n"), 2);
+    assert_eq!(trials(&disk, own, ""), 2, "it has its own cache");
+    assert_eq!(trials(&disk, own, "cache = \"write-through\"\n"), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ledger::{Reader, export};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::{Failure, Provisioned, Run};
+use observe::safety::Grade;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -71,6 +72,28 @@ fn of_a_scenario_the_last_measured_safety_counts() {
     let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(json["safety"][2]["safety"]["worst_lost_commits"], 12);
     assert_eq!(json["safety"][0]["failure"]["step"], "record");
+}
+
+/// Before `cache` could be left out it was "volatile" where nothing was said.
+#[test]
+fn a_cache_that_is_left_out_is_that_of_the_scenario_s_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut contents =
+        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    contents.scenarios[1].settings = serde_json::json!({ "storage": { "cache": "write-through" } });
+    let of = |label: &str, cache: Option<&str>| {
+        let mut measured = safety(label);
+        measured.asked = serde_json::json!({ "cache": cache, "unit": "4096" });
+        measured.safety.as_mut().expect("measured").grade = Grade::D;
+        measured
+    };
+    let [image, disk] = SCENARIOS;
+    contents.safety = vec![of(image, Some("volatile")), of(disk, None)];
+    assert_eq!(contents.safety_of(&contents.scenarios[0]), Some(&contents.safety[0]));
+    contents.safety = vec![of(disk, Some("volatile")), of(image, None)];
+    assert_eq!(contents.safety_of(&contents.scenarios[1]), None, "on another disk");
+    contents.safety = vec![of(disk, Some("write-through")), of(image, None)];
+    assert_eq!(contents.safety_of(&contents.scenarios[1]), Some(&contents.safety[0]));
 }
 
 #[test]
