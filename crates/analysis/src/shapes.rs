@@ -28,7 +28,7 @@ pub fn hold_back(judgement: &mut Judgement, rows: &[Row], (tails, margin): (&[Ta
     }
 }
 
-/// As [`hold_back`], of what new rounds showed: their runs are among those that shapes are of.
+/// As [`hold_back`], of what new rounds showed: the shapes of these rows are of all rounds.
 pub fn hold_back_new(confirmations: &mut [Confirmation], rows: &[Row], (tails, margin): (&[Tail], f64)) {
     for claim in confirmations.iter_mut().flat_map(|confirmation| &mut confirmation.claims) {
         hold(claim, rows, (tails, margin));

@@ -4,7 +4,7 @@ use super::{Part, View};
 use crate::ceilings::{Ceiling, ceilings};
 use crate::choice::{self, choice};
 use crate::conditions::{IsChoice, conditions};
-use crate::confirmation::confirmations;
+use crate::confirmation::{Confirmation, confirmations};
 use crate::counting::Counting;
 use crate::details::Details;
 use crate::errors::{Errors, errors};
@@ -22,7 +22,7 @@ use crate::shapes::{hold_back, hold_back_new};
 use crate::tails::{self, Tail};
 use crate::telemetry::Work;
 use crate::why;
-use ledger::model::{Contents, Order, Phase, RunRow, Scenario};
+use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Trial};
 use observe::durability::Class;
 use observe::metric::Direction;
 use stats::slow::SlowMode;
@@ -111,7 +111,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
             baseline: Some(&scenario.label) == baseline.as_ref(),
             confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
             stalls: self::stalls(read, scenario, more_is_better).filter(|_| counts_stalls(contents, &rounds, column)),
-            slow: slow(read, scenario, more_is_better),
+            slow: slow(read, scenario, more_is_better, |phase| phase == Phase::Main),
             ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
         })
         .collect();
@@ -126,7 +126,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
     let tails = tails::tails(&of_tails(read), &judged, more_is_better);
     let mut judgement = judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better);
-    hold_back_new(&mut confirmations, &rows, (&tails, contents.study.analysis.margin));
+    hold_back_confirmations(read, &mut confirmations, (&rows, &tails), more_is_better);
     why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
         .map(|rounds| self::judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better));
@@ -187,6 +187,22 @@ fn judgement(
     let mut found = judge((&contents.study.analysis, answer), asked, rounds, more_is_better);
     hold_back(&mut found, rows, (tails, contents.study.analysis.margin));
     found
+}
+
+/// New rounds' claims are held by the shapes of all rounds: what a scenario did in those by which was picked is not forgotten.
+fn hold_back_confirmations(
+    read: &Read,
+    confirmations: &mut [Confirmation],
+    (rows, tails): (&[Row], &[Tail]),
+    more_is_better: bool,
+) {
+    let Read { contents, .. } = *read;
+    let of_all_rounds = |row: &Row| {
+        let slow = slow(read, &contents.scenarios[row.index], more_is_better, |_| true);
+        Row { slow, ..row.clone() }
+    };
+    let rows: Vec<Row> = if confirmations.is_empty() { Vec::new() } else { rows.iter().map(of_all_rounds).collect() };
+    hold_back_new(confirmations, &rows, (tails, contents.study.analysis.margin));
 }
 
 /// A scenario with its values and what the machine says of it; which of them is the baseline is not known here.
@@ -301,17 +317,20 @@ fn rounds_complete(rounds: &[Vec<Option<f64>>], rows: &[Row]) -> usize {
 
 /// A scenario's runs whose figure was 0; none where there were none.
 fn stalls(read: &Read, scenario: &Scenario, more_is_better: bool) -> Option<Stalls> {
-    let values = pieces(read, scenario);
+    // Those of new rounds, too: who stalls in them is no pick, however the others went.
+    let values = pieces(read, scenario, |_| true);
     let stalled = values.iter().filter(|value| **value <= 0.0).count();
     (stalled > 0).then_some(Stalls { runs: stalled, of: values.len(), more_is_better })
 }
 
 /// How many runs were far slower than their like: of turns those of the same trial, so that a round in which the machine was slow makes none.
-fn slow(read: &Read, scenario: &Scenario, more_is_better: bool) -> Option<SlowMode> {
+/// In these phases: new rounds hold back no claim on the rounds by which was picked.
+fn slow(read: &Read, scenario: &Scenario, more_is_better: bool, is_of: fn(Phase) -> bool) -> Option<SlowMode> {
     if read.contents.study.analysis.order == Order::Blocks {
-        return SlowMode::of(&pieces(read, scenario), more_is_better);
+        return SlowMode::of(&pieces(read, scenario, is_of), more_is_better);
     }
-    let trials = read.counting.trials.values().filter(|trial| trial.scenario == scenario.label);
+    let is_its = |trial: &&&Trial| trial.scenario == scenario.label && is_of(trial.phase);
+    let trials = read.counting.trials.values().filter(is_its);
     let runs = trials.filter_map(|trial| read.counting.runs.get(&trial.id));
     let of_trial = |runs: &Vec<&RunRow>| {
         let figures = runs.iter().filter_map(|run| run.metrics.get(&*scenario.primary_metric).copied());
@@ -320,9 +339,10 @@ fn slow(read: &Read, scenario: &Scenario, more_is_better: bool) -> Option<SlowMo
     SlowMode::together(&runs.filter_map(of_trial).collect::<Vec<SlowMode>>())
 }
 
-/// The figures of a scenario's measured runs.
-fn pieces(read: &Read, scenario: &Scenario) -> Vec<f64> {
-    let trials = read.counting.trials.values().filter(|trial| trial.scenario == scenario.label);
+/// The figures of a scenario's measured runs in these phases.
+fn pieces(read: &Read, scenario: &Scenario, is_of: fn(Phase) -> bool) -> Vec<f64> {
+    let is_its = |trial: &&&Trial| trial.scenario == scenario.label && is_of(trial.phase);
+    let trials = read.counting.trials.values().filter(is_its);
     let runs = trials.filter_map(|trial| read.counting.runs.get(&trial.id)).flatten();
     runs.filter_map(|run| run.metrics.get(&*scenario.primary_metric).copied()).collect()
 }

@@ -382,6 +382,26 @@ fn new_rounds_are_in_no_mean_of_a_metric() {
     }
 }
 
+/// The rounds by which was picked say who is slow now and then, whatever the new ones do; who stalls in these is no pick.
+#[test]
+fn new_rounds_are_in_no_slow_mode() {
+    for order in [Order::Blocks, Order::Turns] {
+        let xfs = |level: f64, count: usize| {
+            let mut contents = tuned(&[("xfs", level), ("f2fs", 1385.0), ("ext4", 1004.0)], count);
+            contents.study.analysis.order = order;
+            let input = input(contents);
+            let view = analysis::view::View::of(&input.contents, &input.details, |_, _| true);
+            let row = view.parts[0].row("xfs").expect("a row");
+            let slow = row.slow.expect("runs");
+            ((slow.slow, slow.of), row.stalls.is_some())
+        };
+        assert_eq!(xfs(1390.0, 0), ((0, 8), false));
+        // A fifth of its speed in all of them.
+        assert_eq!(xfs(280.0, 6), ((0, 8), false));
+        assert_eq!(xfs(0.0, 6), ((0, 8), order == Order::Blocks));
+    }
+}
+
 #[test]
 fn who_was_dropped_is_no_hole() {
     let input = input(tuned(NEW, 6));
