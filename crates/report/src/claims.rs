@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::flushing::{self, Marked as _};
-use crate::number::{Scale, percent, percent_number_signed, ratio, ratio_number, words};
+use crate::number::{Scale, percent, percent_number_signed, percent_rounded_up, ratio, ratio_number, words};
 use crate::tails;
 use crate::words::{and_list, is_speed, quantity, with_factor};
 use analysis::claim::{Claim, Subject};
@@ -66,7 +66,7 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
         Some(Verdict::Equivalent) => format!(
             "{a} and {b} can't be told apart within {}{averaged}: no difference found, and the data rule out more than ±{}.",
             percent(margin),
-            percent(claim.ruled_out)
+            percent_rounded_up(claim.ruled_out)
         ),
         Some(Verdict::Inconclusive) => {
             if let Some(shapes) = &claim.shapes {

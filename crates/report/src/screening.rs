@@ -1,6 +1,6 @@
 //! What is said of a screen: what it kept, what it left at the baseline's level and how much that may cost, and what it can't see.
 
-use crate::number::{percent, percent_signed};
+use crate::number::{percent, percent_rounded_up, percent_signed};
 use crate::words::{and_list, percent_whole};
 use analysis::judge::short_factor;
 use analysis::screening::Progress;
@@ -78,7 +78,7 @@ pub fn sentence(screened: &Screened) -> String {
 /// "noatime +1.2 %, at most ±2.1 %" where an effect was shown, else what it is at most.
 fn fixed(factor: &ScreenedFactor) -> String {
     let name = short_factor(&factor.factor);
-    let bound = percent(factor.bound);
+    let bound = percent_rounded_up(factor.bound);
     if factor.low > 0.0 || factor.high < 0.0 {
         return format!("{name} ({} measured {}, at most ±{bound})", factor.level, percent_signed(factor.effect));
     }

@@ -108,8 +108,8 @@ fn what_was_screened_and_what_not() {
             Pick xfs · none: 1,420 transactions per second (95 % interval 1,407–1,433 for the pick of 2, 6 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             Screened 4 factors in 8 of 16 scenarios over 3 rounds: kept filesystem, which explains 97 % of what it saw; fixed at the baseline's level and not studied further: mount (noatime measured +1.9 %, at
-              most ±2.8 %), wal level (at most ±1.2 %) and size (at most ±1.0 %). Acting together: filesystem × mount (or wal level × size: only their sum is seen). What it can't see: an effect of two levels
-              below 1.3 % (80 % power); what three factors or more do only together: that is taken for the effect of fewer. Sums: filesystem × mount with wal level × size.
+              most ±2.8 %), wal level (at most ±1.2 %) and size (at most ±1 %). Acting together: filesystem × mount (or wal level × size: only their sum is seen). What it can't see: an effect of two levels below
+              1.3 % (80 % power); what three factors or more do only together: that is taken for the effect of fewer. Sums: filesystem × mount with wal level × size.
             xfs is 1.42× ext4 (95 % interval 1.42–1.42).
 
             oltp, transactions per second (more is better)
