@@ -228,7 +228,8 @@ impl Part {
             let rivals = self.rivals(pick);
             let visible = |rival: &Row| {
                 let contrast = stats::contrast(&differences(rival, pick), self.confidence)?;
-                Some(contrast.minimum_detectable_effect(self.alpha / pairs as f64))
+                // Bounds are one-sided, and this level is of both sides.
+                Some(contrast.minimum_detectable_effect((2.0 * self.alpha / pairs as f64).min(1.0)))
             };
             let others = self.beside(pick).filter(|row| row.label != pick.label && rivals.contains(&row.label));
             others.filter_map(visible).filter(|visible| visible.is_finite()).reduce(f64::max)

@@ -344,11 +344,11 @@ fn a_factor_that_does_nothing_is_bounded() {
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
-    // The choice is of scenarios: what is seen of a mean over both filesystems is not seen of one pair.
+    // The choice is of scenarios: what is seen of a mean over both filesystems is not seen of one pair, whose bound is one-sided.
     let pair = rounds(1500.0, 0.01, 6).into_iter().zip(rounds(1498.0, 0.01, 1)).map(|(one, other)| (one / other).ln());
     let contrast = stats::contrast(&pair.collect::<Vec<f64>>(), 0.95).expect("eight rounds");
     let visible =
-        format!("a true difference of {:.1} % would", contrast.minimum_detectable_effect(0.025 / 3.0) * 100.0);
+        format!("a true difference of {:.1} % would", contrast.minimum_detectable_effect(2.0 * 0.025 / 3.0) * 100.0);
     let said = report::summary(&fixture::input(&by_size(&levels, 0.01)), &report::Place::default(), 200, false);
     assert!(said.contains(&visible), "{visible}: {said}");
 }

@@ -57,7 +57,7 @@ fn one_is_best_of_many() {
             ext4 · 2G                    3,768    3,684–3,855  0.97× (0.95–0.99), open  keeps all
             btrfs · 2G                   3,110    3,023–3,199        0.80× (0.78–0.82)  keeps all
             xfs · 128M                   3,040    2,973–3,109        0.78× (0.77–0.79)  keeps all
-            How sure: 95 %, over 6 rounds; a true difference of 4.9 % would be found in 8 of 10 such studies.
+            How sure: 95 %, over 6 rounds; a true difference of 4.2 % would be found in 8 of 10 such studies.
             What would change it: another machine, load or version. More rounds only narrow the figures.
             1 more row, 2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply
               SCENARIO`, filesystems.html
@@ -325,7 +325,7 @@ fn a_rate_is_given() {
             ext4 · rate=300                 4.00      3.97–4.03  keeps all
             xfs · rate=200                  2.00      1.98–2.02  keeps all
             xfs · rate=300                  4.00      3.97–4.03  keeps all
-            How sure: 95 %, over 8 rounds; a true difference of 2.1 % would be found in 8 of 10 such studies.
+            How sure: 95 %, over 8 rounds; a true difference of 1.9 % would be found in 8 of 10 such studies.
             What would change it: another machine, load or version. More rounds only narrow the figures.
             1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
               filesystems.html
