@@ -149,7 +149,8 @@ fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<Box<dyn Worklo
     let of_workload = (kind.read)(parameters);
     // Its own check would look at files by their names; what comes in their place is checked when it is opened.
     let problems = if of_workload.brings_files() { Vec::new() } else { of_workload.problems() };
-    if let Some(problem) = problems.into_iter().next() {
+    // Of the machine, only the load's own part is this one's.
+    if let Some(problem) = problems.into_iter().chain(of_workload.missing_for_load()).next() {
         return Err(Error::Said(problem));
     }
     if of_workload.services().is_empty() {
@@ -225,6 +226,12 @@ mod tests {
         let postgres = ("engine", json!("postgres"));
         assert_eq!(refusal("oltp", std::slice::from_ref(&postgres)), None);
         assert_eq!(refusal("key-value", &[("engine", json!("redis"))]), None);
+        let records = ("records", json!(1_000_000_000));
+        let beyond_any_memory = [records.clone(), ("mix", json!("c")), ("field_length", json!(32 << 10))];
+        assert_eq!(refusal("key-value", &beyond_any_memory), None, "redis' memory is the study's machine's");
+        let remembered = refusal("key-value", &[records, ("fields", json!(64))]).unwrap_or_default();
+        let is_small = (1..2 * 512_000_000_000).contains(&observe::machine::memory_bytes());
+        assert_eq!(remembered.contains("the load itself needs 512.0 GB"), is_small, "{remembered}");
         assert_eq!(refusal("http-load", &[]), None);
         for kind in workloads::kinds().iter().filter(|kind| kind.elsewhere == Elsewhere::Nothing) {
             assert!(refusal(kind.name, &[]).expect(kind.name).contains("a load agent drives"), "{}", kind.name);

@@ -3,7 +3,7 @@
 use crate::bench::guest;
 use crate::estimate::virtual_bytes;
 use crash::plan::{Plan, PlannedScenario, volumes};
-use load::workload::{Elsewhere, Kind};
+use load::workload::{Elsewhere, Kind, WorkloadSettings};
 use observe::affinity;
 use sandbox::work::Work;
 use settings::quantity::format_bytes;
@@ -41,7 +41,9 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
         let of_client = missing_for_client(scenario);
         // A guest's root is this machine's, so that its programs are here, too.
         let load = workloads::settings(&scenario.workload, &scenario.parameters);
-        let of_load = load.map(|load| load.missing()).unwrap_or_default();
+        let is_driven_here = scenario.client.is_none();
+        let driven = |load: &dyn WorkloadSettings| if is_driven_here { load.missing_for_load() } else { Vec::new() };
+        let of_load = load.map(|load| [load.missing(), driven(&*load)].concat()).unwrap_or_default();
         all.extend(of_bench.into_iter().chain(of_client).chain(of_load).map(|what| (scenario.label.clone(), what)));
         for missing in missing_services(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));

@@ -63,6 +63,11 @@ pub trait WorkloadSettings {
         Vec::new()
     }
 
+    /// What its load needs and the machine that drives it lacks, which may be a load agent's. Beside [`WorkloadSettings::missing`].
+    fn missing_for_load(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The services that it uses, in the order of their start; the last is the one that it drives. None: it is embedded.
     fn services(&self) -> Vec<&'static str> {
         Vec::new()

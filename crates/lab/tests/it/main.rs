@@ -251,6 +251,21 @@ fn another_study_or_machine_is_refused() {
     assert!(refused.to_string().contains("now of another day"), "{refused}");
 }
 
+/// The memory that the load itself takes is asked of the machine that drives it, which an agent's is.
+#[test]
+fn a_load_that_an_agent_drives_lacks_nothing_here() {
+    let large = "[workload.key-value]\nengine = \"sqlite\"\nfields = 64\nrecords = 1000000000";
+    let text = |client: &str| text(&["ext4"], "").replace("[workload.null]", large).replace("[factors]", client);
+    let lacks = |client: &str| {
+        let missing = lab::requirements::missing(&plan(&text(client)));
+        missing.iter().any(|(_, what)| what.contains("the load itself needs 512.0 GB"))
+    };
+    let here = plan(&text("[factors]"));
+    let load = workloads::settings("key-value", &here.scenarios[0].parameters).expect("a kind");
+    assert_eq!(lacks("[factors]"), !load.missing_for_load().is_empty());
+    assert!(!lacks("client = \"192.0.2.7:7077\"\n[factors]"));
+}
+
 #[test]
 fn a_clock_that_was_set_back_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -140,43 +140,19 @@ impl Parameters {
         self.records * (of_fields + of_keys)
     }
 
-    /// What does not go together, or does not fit a machine with so many bytes of memory; 0: nobody knows.
-    pub fn problems_with(&self, memory: u64) -> Vec<String> {
-        let name = self.engine.name;
-        let mut problems = Vec::new();
-        if self.pipeline > 1 && !self.is_redis() {
-            problems.push(format!("`pipeline` is of redis: {name} answers each connection's operations one by one"));
-        }
-        if self.aof_rewrite_seconds > 0.0 && !self.is_redis() {
-            problems.push(format!("`aof_rewrite` is of redis: {name} has no append-only file"));
-        }
-        if self.aof_rewrite_seconds >= self.time_seconds {
-            problems.push(format!(
-                "`aof_rewrite` ({} s) is not within a run (`time`, {} s)",
-                self.aof_rewrite_seconds, self.time_seconds
-            ));
-        }
-        let in_gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
-        if self.is_redis() && memory > 0 && self.data_bytes() > memory {
-            let (needed, memory) = (in_gigabytes(self.data_bytes()), in_gigabytes(memory));
-            problems
-                .push(format!("`records`: redis keeps them in memory, about {needed}, and this machine has {memory}"));
-        }
-        if memory > 0 && self.remembered_bytes() > memory / 2 {
-            let (needed, memory) = (in_gigabytes(self.remembered_bytes()), in_gigabytes(memory));
-            let load = format!("`records`: to know what may be read, the load itself needs {needed}");
-            problems.push(format!("{load}, and that is more than half of this machine's {memory}"));
-        }
-        if self.is_etcd() && self.shape().record_bytes() > etcd::RECORD_BYTES_MAX {
-            let (has, takes) = (self.shape().record_bytes(), etcd::RECORD_BYTES_MAX);
-            problems.push(format!("`field_length`: a record has {has} bytes; with etcd, records have at most {takes}"));
-        }
-        if self.is_lmdb() && self.data_bytes() > self.map_bytes {
-            let needed = in_gigabytes(self.data_bytes());
-            problems
-                .push(format!("`map_size`: the records take about {needed}; make it larger, or load fewer `records`"));
-        }
-        problems
+    /// What redis lacks on a machine with so many bytes of memory; 0: nobody knows.
+    pub fn lacking(&self, memory: u64) -> Option<String> {
+        let lacks = self.is_redis() && memory > 0 && self.data_bytes() > memory;
+        let (needed, memory) = (in_gigabytes(self.data_bytes()), in_gigabytes(memory));
+        lacks.then(|| format!("`records`: redis keeps them in memory, about {needed}, and this machine has {memory}"))
+    }
+
+    /// What the load itself lacks there.
+    pub fn lacking_for_load(&self, memory: u64) -> Option<String> {
+        let lacks = memory > 0 && self.remembered_bytes() > memory / 2;
+        let (needed, memory) = (in_gigabytes(self.remembered_bytes()), in_gigabytes(memory));
+        let load = format!("`records`: to know what may be read, the load itself needs {needed}");
+        lacks.then(|| format!("{load}, and that is more than half of this machine's {memory}"))
     }
 }
 
@@ -204,7 +180,38 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        self.problems_with(observe::machine::memory_bytes())
+        let name = self.engine.name;
+        let mut problems = Vec::new();
+        if self.pipeline > 1 && !self.is_redis() {
+            problems.push(format!("`pipeline` is of redis: {name} answers each connection's operations one by one"));
+        }
+        if self.aof_rewrite_seconds > 0.0 && !self.is_redis() {
+            problems.push(format!("`aof_rewrite` is of redis: {name} has no append-only file"));
+        }
+        if self.aof_rewrite_seconds >= self.time_seconds {
+            problems.push(format!(
+                "`aof_rewrite` ({} s) is not within a run (`time`, {} s)",
+                self.aof_rewrite_seconds, self.time_seconds
+            ));
+        }
+        if self.is_etcd() && self.shape().record_bytes() > etcd::RECORD_BYTES_MAX {
+            let (has, takes) = (self.shape().record_bytes(), etcd::RECORD_BYTES_MAX);
+            problems.push(format!("`field_length`: a record has {has} bytes; with etcd, records have at most {takes}"));
+        }
+        if self.is_lmdb() && self.data_bytes() > self.map_bytes {
+            let needed = in_gigabytes(self.data_bytes());
+            problems
+                .push(format!("`map_size`: the records take about {needed}; make it larger, or load fewer `records`"));
+        }
+        problems
+    }
+
+    fn missing(&self) -> Vec<String> {
+        self.lacking(observe::machine::memory_bytes()).into_iter().collect()
+    }
+
+    fn missing_for_load(&self) -> Vec<String> {
+        self.lacking_for_load(observe::machine::memory_bytes()).into_iter().collect()
     }
 
     fn services(&self) -> Vec<&'static str> {
@@ -223,4 +230,8 @@ impl WorkloadSettings for Parameters {
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(KeyValue::new(*self)))
     }
+}
+
+fn in_gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
 }

@@ -258,7 +258,7 @@ fn the_slowest_operation_of_a_closed_loop_takes_no_time_of_the_others() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    let problems = |changes| parameters(changes).problems_with(8_000_000_000).join("; ");
+    let problems = |changes| parameters(changes).problems().join("; ");
     assert_eq!(problems(json!({})), "");
     assert_eq!(
         problems(json!({ "engine": "lmdb", "pipeline": 2, "aof_rewrite": "1s" })),
@@ -266,18 +266,29 @@ fn what_does_not_go_together_is_refused() {
          `aof_rewrite` is of redis: lmdb has no append-only file"
     );
     assert_eq!(problems(json!({ "aof_rewrite": "10s" })), "`aof_rewrite` (10 s) is not within a run (`time`, 10 s)");
-    assert!(
-        problems(json!({ "records": 1_000_000_000 }))
-            .starts_with("`records`: redis keeps them in memory, about 1850.0 GB")
-    );
-    let remembered = problems(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000 }));
-    assert!(
-        remembered.starts_with("`records`: to know what may be read, the load itself needs 512.0 GB"),
-        "{remembered}"
-    );
-    assert_eq!(problems(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000, "mix": "c" })), "");
     let small = json!({ "engine": "lmdb", "map_size": "100MiB" });
     assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
+}
+
+/// A study is right on a machine that is too small for it: another may measure it, and another may drive its load.
+#[test]
+fn too_little_memory_is_the_machines_and_not_the_studys() {
+    let lacking = |changes: serde_json::Value| {
+        let parameters = parameters(changes);
+        assert_eq!(parameters.problems(), Vec::<String>::new());
+        [parameters.lacking(8_000_000_000), parameters.lacking_for_load(8_000_000_000)].map(Option::unwrap_or_default)
+    };
+    assert_eq!(lacking(json!({})), ["", ""]);
+    let [of_redis, of_load] = lacking(json!({ "records": 1_000_000_000 }));
+    assert!(of_redis.starts_with("`records`: redis keeps them in memory, about 1850.0 GB"), "{of_redis}");
+    assert!(of_load.starts_with("`records`: to know what may be read, the load itself needs 80.0 GB"), "{of_load}");
+    let [of_postgres, of_load] = lacking(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000 }));
+    assert_eq!(of_postgres, "");
+    assert!(of_load.starts_with("`records`: to know what may be read, the load itself needs 512.0 GB"), "{of_load}");
+    let reads = json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000, "mix": "c" });
+    assert_eq!(lacking(reads), ["", ""]);
+    let nobody_knows = parameters(json!({ "records": 1_000_000_000 }));
+    assert_eq!([nobody_knows.lacking(0), nobody_knows.lacking_for_load(0)], [None, None]);
 }
 
 /// A store that stood still for a whole run is not one that answers in no time.
