@@ -1,6 +1,7 @@
 //! `surefoot run` and `surefoot resume`: conduct a study and say the answer. A fleet's member: `run/member.rs`.
 
 mod client;
+mod clock;
 mod member;
 
 use crate::cli::RunArgs;
@@ -105,7 +106,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     if measured == Measured::Everything {
         require_room(&loaded, &work)?;
     }
-    let session = Session {
+    let mut session = Session {
         text: &loaded.text,
         asked: loaded.asked(measured.verb(), left_out),
         member: place.as_ref().map(|place| place.member.clone()),
@@ -116,7 +117,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         noise: loaded.noise,
         now: bench.now(),
     };
-    let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(explained)?;
+    let mut opened = clock::open(&loaded, &mut session, &bench)?;
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
     let interrupted = &interrupt::INTERRUPTED;
     let summary = if let Measured::Only(what) = measured {
@@ -371,7 +372,7 @@ fn explained(error: resume::Error) -> Failure {
         }
         resume::Error::ClockBehind { now, last, .. } => {
             let [now, last] = [now, last].map(|moment| report::number::date(*moment));
-            Failure::new(Status::BadStudy, error)
+            Failure::new(Status::Fault, error)
                 .hint(format!("it says {now}, and the file {last}: set the clock, or begin anew with --results FILE"))
         }
         resume::Error::OtherMember { .. } => Failure::new(Status::BadStudy, error).hint(
