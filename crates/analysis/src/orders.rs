@@ -101,7 +101,7 @@ pub fn orders(contents: &Contents, counting: &Counting, scenarios: &[&Scenario],
     Orders { balance, carry_over }
 }
 
-/// The turns of a round's trials, the first one first. Who went before counts while its trial is still up: it may be another group's.
+/// The turns of a round's trials, the first one first. Who went before counts where both trials were up together, and is no other group's.
 fn turns(
     (trials, counting): (&[&Trial], &Counting),
     primary: &str,
@@ -116,10 +116,71 @@ fn turns(
     let sign = if more_is_better { 1.0 } else { -1.0 };
     let of_place = |place: usize| {
         let (trial, run) = all[place];
-        let is_up = |before: &&Trial| before.ended.is_none_or(|ended| ended > run.started);
+        // Both by the session's clock. A run's own is the machine's, which may be set meanwhile, or go on while the machine sleeps.
+        let is_up = |before: &&Trial| before.ended.is_none_or(|ended| ended > trial.started);
         let before = place.checked_sub(1).map(|before| all[before].0).filter(is_up);
         let value = run.metrics.get(primary).copied().unwrap_or(f64::NAN);
         Turn { scenario: index(trial), before: before.map(&index), log_rate: sign * value.ln() }
     };
     (0..all.len()).map(of_place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ledger::model::TrialState;
+
+    fn trial(id: i64, scenario: &str, group: u32) -> Trial {
+        let started = f64::from(group) * 10.0;
+        Trial {
+            id,
+            scenario: scenario.into(),
+            phase: Phase::Main,
+            round: 0,
+            position: 0,
+            group: Some(group),
+            member: None,
+            seed: 1,
+            state: TrialState::Finished,
+            started,
+            ended: Some(started + 10.0),
+            failure: None,
+            steps: Vec::new(),
+            facts: BTreeMap::new(),
+            commands: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            transcripts: Vec::new(),
+        }
+    }
+
+    /// After a suspend, or when it is set, the machine's clock is another one than the session's.
+    #[test]
+    fn who_went_before_is_known_whatever_the_machines_clock_does() {
+        let trials = [trial(1, "a", 0), trial(2, "b", 0), trial(3, "a", 1), trial(4, "b", 1)];
+        let (right, ahead, set_back) =
+            ([2.0, 3.0, 12.0, 13.0], [3602.0, 3603.0, 3612.0, 3613.0], [2.0, 3.0, 9.5, 10.5]);
+        for moments in [right, ahead, set_back] {
+            let run = |(trial, started): (&Trial, f64)| RunRow {
+                id: trial.id,
+                trial: trial.id,
+                run: 0,
+                warm_up: false,
+                started,
+                seconds: 1.0,
+                metrics: BTreeMap::new(),
+            };
+            let runs: Vec<RunRow> = trials.iter().zip(moments).map(run).collect();
+            let counting = Counting {
+                trials: trials.iter().map(|trial| (trial.id, trial)).collect(),
+                runs: runs.iter().map(|run| (run.trial, vec![run])).collect(),
+                warm_ups: BTreeMap::new(),
+                failed: Vec::new(),
+            };
+            let all: Vec<&Trial> = trials.iter().collect();
+            let turns = turns((&all, &counting), "", true, |trial| usize::from(trial.scenario == "b"));
+            let before: Vec<Option<usize>> = turns.iter().map(|turn| turn.before).collect();
+            assert_eq!(before, [None, Some(0), None, Some(0)], "{moments:?}");
+        }
+    }
 }

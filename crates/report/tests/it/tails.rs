@@ -169,12 +169,16 @@ fn by_turns(planted: f64) -> Contents {
 
 #[test]
 fn what_a_turn_does_to_the_next_one_is_estimated_and_warned_of() {
-    let said = |planted: f64| {
-        let input = Input::new(by_turns(planted), report::input::Details::default());
+    let said_after = |planted: f64, asleep_seconds: f64| {
+        let mut contents = by_turns(planted);
+        contents.runs.iter_mut().for_each(|run| run.started += asleep_seconds);
+        let input = Input::new(contents, report::input::Details::default());
         let json = export::json(&input);
         (json["workloads"][0]["orders"].clone(), report::terminal(&input, 400, false), short(&input))
     };
+    let said = |planted: f64| said_after(planted, 0.0);
     let (orders, text, brief) = said(0.1);
+    assert_eq!(said_after(0.1, 3600.0).0, orders, "runs have the machine's clock, and trials the session's");
     assert_eq!(orders["carry_over"]["shown"], true, "{orders}");
     assert_eq!((&orders["least_balanced"]["by_turns"], &orders["least_balanced"]["of"]), (&true.into(), &192.into()));
     assert!(text.contains("Carry-over was shown: turns after") && text.contains("Orders: "), "{text}");
