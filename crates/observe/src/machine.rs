@@ -161,11 +161,14 @@ pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bo
         (Some(a), Some(b)) => a == b,
         _ => true,
     };
-    let memory =
-        |facts: &BTreeMap<String, String>| facts.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
-    // Kernels keep more or less of the memory for themselves.
-    let is_near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
-    HARDWARE.iter().all(agree) && memory(a).zip(memory(b)).is_none_or(|(a, b)| is_near(a, b))
+    let memory = |facts: &BTreeMap<String, String>| facts.get("memory_bytes").cloned();
+    HARDWARE.iter().all(agree) && memory(a).zip(memory(b)).is_none_or(|(a, b)| is_near(&a, &b))
+}
+
+/// Whether two numbers of bytes are of one size of memory: kernels keep more or less of it for themselves, and limits may be shares of the rest.
+fn is_near(a: &str, b: &str) -> bool {
+    let bytes = |text: &str| text.parse::<f64>().ok();
+    bytes(a).zip(bytes(b)).is_none_or(|(a, b)| (a / b - 1.0).abs() < 0.1)
 }
 
 /// What kind of machine it is: two of a fleet are of one kind where all of it is the same.
@@ -186,6 +189,7 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
     names.dedup();
     let phrase = |name: &&str| match (before.get(name), now.get(name)) {
         (Some(before), Some(now)) if before == now => None,
+        (Some(before), Some(now)) if *name == "memory_limit_bytes" && is_near(before, now) => None,
         (Some(before), Some(now)) => Some(format!("{name} was {before}, now {now}")),
         (Some(before), None) => Some(format!("{name} was {before}, now there is none")),
         (None, Some(_)) if LATER.contains(name) || name.starts_with(INPUT) => None,
@@ -347,6 +351,14 @@ mod tests {
         assert!(is_same(&free, &limited), "it is the machine's, whoever limits it");
         assert_eq!(changes(&free, &limited, &[]), Vec::<String>::new(), "older files don't tell it");
         assert_eq!(changes(&limited, &free, &[]), ["memory_limit_bytes was 4000, now there is none"]);
+        let limited_to =
+            |bytes: &str| map(&[("memory_bytes", "64000"), ("memory_limit_bytes", bytes), ("kernel", "6.1")]);
+        assert_eq!(
+            changes(&limited, &limited_to("4010"), &[]),
+            Vec::<String>::new(),
+            "a share of what the kernel left"
+        );
+        assert_eq!(changes(&limited, &limited_to("2000"), &[]), ["memory_limit_bytes was 4000, now 2000"]);
     }
 
     #[test]
