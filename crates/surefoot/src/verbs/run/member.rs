@@ -27,11 +27,14 @@ const COPY: &str = "copy";
 
 /// Results in a work folder that are nowhere else, or not as far.
 pub fn unpublished(folder: &Path) -> Vec<PathBuf> {
-    let trials = |path: &Path| {
+    let measured = |path: &Path| {
         let contents = ledger::Reader::open_untouched(path).and_then(|reader| reader.contents_with(&[]));
         let is_measured = |trial: &&Trial| matches!(trial.state, TrialState::Finished | TrialState::Failed);
         match contents {
-            Ok(contents) => Some(contents.trials.iter().filter(is_measured).count()),
+            Ok(contents) => {
+                let trials = contents.trials.iter().filter(is_measured).count();
+                Some(trials + contents.safety.len() + contents.faults.len())
+            }
             // It was killed before it measured anything.
             Err(ledger::Error::NoStudy { .. }) => Some(0),
             Err(_) => None,
@@ -43,7 +46,7 @@ pub fn unpublished(folder: &Path) -> Vec<PathBuf> {
         let copy = Path::new(std::ffi::OsStr::from_bytes(&copy));
         let is_outside = copy.canonicalize().is_ok_and(|copy| !copy.starts_with(&whole));
         // What can't be read may hold anything: of the ledger the most, of its copy nothing.
-        is_outside && copy.is_file() && trials(copy).unwrap_or(0) >= trials(ledger).unwrap_or(usize::MAX)
+        is_outside && copy.is_file() && measured(copy).unwrap_or(0) >= measured(ledger).unwrap_or(usize::MAX)
     };
     let mut found = Vec::new();
     results_below(folder, &mut found);
@@ -202,7 +205,56 @@ fn is_free(path: &Path, attempt: u32) -> Option<std::io::Result<u32>> {
 mod tests {
     use super::*;
     use lab::conductor::What;
-    use ledger::model::Host;
+    use ledger::model::{Host, MeasuredFaults, MeasuredSafety, Scenario, StudyRecord};
+    use observe::durability::Durability;
+    use std::collections::BTreeMap;
+
+    /// Hours of power cuts, measured while the shared folder was away.
+    #[test]
+    fn what_a_disk_did_and_the_copy_does_not_say_is_nowhere_else() {
+        let [work, shared] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let (path, copy) = (work.path().join("member.surefoot"), shared.path().join("copy.surefoot"));
+        std::fs::write(path.with_extension(COPY), copy.as_os_str().as_encoded_bytes()).expect("written");
+        let label = "ext4".to_string();
+        let write = |act: &dyn Fn(&mut ledger::Writer) -> Result<(), ledger::Error>| {
+            let mut writer = ledger::Writer::create_or_open(&path).expect("a ledger");
+            act(&mut writer).expect("written");
+        };
+        let scenario = Scenario {
+            label: label.clone(),
+            levels: BTreeMap::new(),
+            workload: "w".into(),
+            primary_metric: "m".into(),
+            control: false,
+            baseline: true,
+            durability: Durability::full(),
+            settings: serde_json::Value::Null,
+        };
+        write(&|writer| writer.set_study(&StudyRecord::default(), std::slice::from_ref(&scenario), None));
+        let (ended, asked) = (2.0, serde_json::Value::Null);
+        let safety = MeasuredSafety {
+            scenario: label.clone(),
+            ended,
+            asked: asked.clone(),
+            safety: None,
+            failure: None,
+            member: None,
+        };
+        let faults = MeasuredFaults { scenario: label, ended, asked, faults: None, failure: None, member: None };
+        let measure: [&dyn Fn(&mut ledger::Writer) -> Result<(), ledger::Error>; 2] =
+            [&|writer: &mut ledger::Writer| writer.safety(&safety), &|writer: &mut ledger::Writer| {
+                writer.faults(&faults)
+            }];
+        for act in measure {
+            ledger::publish(&path, &copy).expect("published");
+            assert_eq!(unpublished(work.path()), Vec::<PathBuf>::new());
+            write(&|writer: &mut ledger::Writer| {
+                writer.begin_session(&BTreeMap::new(), 1.0)?;
+                act(writer)
+            });
+            assert_eq!(unpublished(work.path()), std::slice::from_ref(&path));
+        }
+    }
 
     #[test]
     fn what_a_disk_did_to_a_scenario_is_shown_before_the_next_one() {
