@@ -21,14 +21,18 @@ pub(super) struct Cpus {
 
 impl Cpus {
     pub(super) fn of(spec: &TrialSpec, with_server: bool) -> Cpus {
-        let usable = affinity::cpus();
         // The system's own count may be smaller: a control group's share of time.
-        let count = cpu::usable().unwrap_or(1);
+        Cpus::of_those(spec, with_server, affinity::cpus(), cpu::usable().unwrap_or(1))
+    }
+
+    fn of_those(spec: &TrialSpec, with_server: bool, usable: &[usize], count: usize) -> Cpus {
         let is_unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty() && spec.client.is_none();
         let threads = spec.parameters.get("driver_threads").and_then(Value::as_u64).unwrap_or(1);
         let shared = if with_server && is_unsaid { shared_out(usable, count, threads as usize) } else { None };
+        // What the load has of that share is not the server's.
+        let left = count - shared.as_ref().map_or(0, |(_, client)| client.len());
         let (server, client) = shared.unwrap_or_else(|| (spec.server_cpus.clone(), spec.client_cpus.clone()));
-        let counted = |cpus: &[usize]| count.min(if cpus.is_empty() { count } else { cpus.len() }) as f64;
+        let counted = |cpus: &[usize]| left.min(if cpus.is_empty() { left } else { cpus.len() }) as f64;
         let of_driver = spec.client.is_none().then(|| DRIVER_CPUS.at(counted(&client)));
         let of_server = with_server.then(|| SERVER_CPUS.at(counted(&server)));
         let here = [spec.client.is_none().then_some(&client), with_server.then_some(&server)];
@@ -77,6 +81,20 @@ mod tests {
         assert_eq!(shared(8, 2), Some((6, vec![16, 17])));
         assert_eq!(shared(8, 64), Some((6, vec![16, 17])));
         assert_eq!(shared_out(&usable, 3, 1), None, "a control group gives less time than eight CPUs have");
+    }
+
+    #[test]
+    fn what_the_load_has_of_a_limited_time_is_not_the_servers() {
+        let usable: Vec<usize> = (0..16).collect();
+        let told = |count: usize| {
+            let cpus = Cpus::of_those(&spec(), true, &usable, count);
+            let value =
+                |name: &str| values(&cpus).into_iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+            (value("driver_cpus"), value("server_cpus"))
+        };
+        assert_eq!(told(16), (Some(1.0), Some(15.0)));
+        assert_eq!(told(4), (Some(1.0), Some(3.0)), "a limit of four CPUs' time");
+        assert_eq!(told(3), (Some(3.0), Some(3.0)), "too few to be shared out");
     }
 
     #[test]
