@@ -3,7 +3,7 @@
 //! Not on the ledger itself: SQLite locks byte ranges of it, and closing any descriptor of a file drops those.
 
 use crate::Error;
-use crate::schema::beside;
+use crate::schema::{beside, resolved};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock of a ledger.
     pub fn take(ledger: &Path) -> Result<Lock, Error> {
-        let path = beside(ledger, ".lock");
+        let path = path_of(ledger);
         let opened = |source| Error::Open { path: ledger.into(), source };
         let deadline = Instant::now() + TAKE_TIME_MAX;
         loop {
@@ -51,8 +51,12 @@ impl Drop for Lock {
 /// Whether a conductor writes this ledger now.
 pub fn is_held(ledger: &Path) -> bool {
     // Shared, so that two who ask at once do not take each other for a writer.
-    File::open(beside(ledger, ".lock"))
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(path_of(ledger)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The lock of a ledger, whichever of its names it is called by.
+fn path_of(ledger: &Path) -> PathBuf {
+    beside(&resolved(ledger), ".lock")
 }
 
 /// Whether this open file is still the one at this path.

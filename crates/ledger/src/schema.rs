@@ -236,8 +236,8 @@ fn has_bytes(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.len() > 0)
 }
 
-/// SQLite follows links first, and names its own files after what they lead to.
-fn resolved(path: &Path) -> PathBuf {
+/// SQLite follows links first, and names its own files after what they lead to. So is the lock: who comes by a link is held off, too.
+pub fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.into())
 }
 

@@ -112,6 +112,24 @@ fn a_journal_from_elsewhere_is_not_carried_out() {
 }
 
 #[test]
+fn who_comes_by_a_link_is_held_off_by_the_same_lock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, link) = (folder.path().join("s.surefoot"), folder.path().join("link.surefoot"));
+    let mut writer = begun(&path);
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    assert!(ledger::is_held(&link));
+    let refused = Writer::create_or_open(&link).map(drop);
+    assert!(matches!(refused, Err(ledger::Error::Held { .. })), "{refused:?}");
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    assert_eq!(speeds(&link), 1, "a running study is read as one");
+    drop(writer);
+    let writer = Writer::create_or_open(&link).expect("nobody holds it");
+    assert!(ledger::is_held(&path));
+    drop(writer);
+    assert!(!ledger::is_held(&path) && !ledger::is_held(&link));
+}
+
+#[test]
 fn a_writer_that_leaves_before_its_readers_leaves_all_in_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("s.surefoot");
