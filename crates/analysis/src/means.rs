@@ -8,9 +8,9 @@ use ledger::figure::{self, Zero};
 use ledger::model::{Contents, Phase};
 use std::collections::BTreeMap;
 
-/// Names that `observe` gives to what it samples begin with what was sampled.
+/// Names that `observe` gives to what it samples begin with what was sampled; and what each side has of the CPUs is the machine's.
 pub fn is_own(name: &str) -> bool {
-    const MACHINE: [&str; 10] = [
+    const MACHINE: [&str; 12] = [
         "cpu",
         "device_",
         "backing_device_",
@@ -19,6 +19,8 @@ pub fn is_own(name: &str) -> bool {
         "pressure_",
         "context_",
         "driver_",
+        "server_cpus",
+        "own_cpus",
         "others_",
         "filesystem_",
     ];
@@ -63,4 +65,15 @@ pub fn mean_over_runs(counting: &Counting, row: &Row, name: &str) -> Option<f64>
     let of_row = counting.runs.iter().filter(|(id, _)| counting.trials[id].scenario == row.label);
     let runs = of_row.flat_map(|(_, runs)| runs);
     mean(runs.filter_map(|run| run.metrics.get(name).copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpus_that_each_side_has_are_not_the_workloads() {
+        assert!(!["driver_cpus", "server_cpus", "own_cpus", "cpu_idle_share"].into_iter().any(is_own));
+        assert!(is_own("transactions_per_second"));
+    }
 }
