@@ -5,6 +5,7 @@
 
 use crate::estimate;
 use crash::plan::{Plan, PlannedScenario, volumes};
+use observe::memory::Memory;
 use settings::quantity::format_bytes;
 use storage::Device;
 use study::Order;
@@ -28,6 +29,11 @@ impl Room {
     /// Of this machine, with so many bytes for images.
     pub fn of_this_machine(free_bytes: u64) -> Room {
         Room { image_bytes: free_bytes, memory_bytes: observe::machine::memory_bytes() }
+    }
+
+    /// Of a machine like this one without a limit: a cluster's login node gives each user a part, and its nodes are had whole.
+    pub fn of_a_node(free_bytes: u64) -> Room {
+        Room { image_bytes: free_bytes, memory_bytes: Memory::read().map_or(0, |memory| memory.total) }
     }
 }
 

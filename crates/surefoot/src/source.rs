@@ -63,14 +63,26 @@ pub struct Loaded {
 /// # Errors
 /// Every problem of the file at once.
 pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
+    load_with(args, &room)
+}
+
+/// The same for a fleet's nodes, whose memory is not limited as that of who plans it.
+///
+/// # Errors
+/// Every problem of the file at once.
+pub fn load_for_nodes(args: &StudyArgs) -> Result<Loaded, Failure> {
+    load_with(args, &|work| Room::of_a_node(image_room(work)))
+}
+
+fn load_with(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded, Failure> {
     let mut args = args.clone();
-    let loaded = load_as_said(&args)?;
+    let loaded = load_as_said(&args, room)?;
     if loaded.plan.bench_is_said || nix::unistd::geteuid().is_root() || !needs_root(&loaded.plan) {
         return Ok(loaded);
     }
     eprintln!("not root: trials run in a guest kernel, as with --set bench=guest");
     args.set.push("bench=guest".into());
-    load_as_said(&args)
+    load_as_said(&args, room)
 }
 
 impl Loaded {
@@ -94,7 +106,7 @@ fn needs_root(plan: &Plan) -> bool {
     !plan.scenarios.iter().all(is_directory)
 }
 
-fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
+fn load_as_said(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded, Failure> {
     let (origin, text) = text(&args.study)?;
     let overrides = overrides(args)?;
     let parsed: Vec<Override> = overrides
@@ -124,7 +136,7 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
     require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
     let results = args.results.clone().unwrap_or_else(|| results_of(&plan.name));
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
-    choose_order(&mut plan, &work)?;
+    choose_order(&mut plan, room(&work))?;
     let noise = lab::noise::kept(&work).filter(|_| plan.drawn.order == study::Order::Turns);
     let mut loaded = Loaded { text, overrides, only: args.only.clone(), plan, results, work, noise: None };
     loaded.choose_turns(noise.as_ref());
@@ -183,8 +195,7 @@ pub fn room(work: &Path) -> Room {
 }
 
 /// Says how rounds go; turns that are asked for need scenarios that can be up at the same time.
-fn choose_order(plan: &mut Plan, work: &Path) -> Result<(), Failure> {
-    let room = room(work);
+fn choose_order(plan: &mut Plan, room: Room) -> Result<(), Failure> {
     (plan.drawn.order, plan.drawn.up_max) = lab::turns::chosen(plan, room);
     let is_asked = plan.design.order == Some(study::Order::Turns);
     let Some(reason) = is_asked.then(|| lab::turns::why_not(plan, room)).flatten() else { return Ok(()) };
@@ -277,5 +288,39 @@ fn overrides(args: &StudyArgs) -> Result<Vec<String>, Failure> {
         Some(change) => Err(Failure::new(Status::BadStudy, anyhow!("`--set {change}` has no `=`"))
             .hint("write it as PATH=VALUE, like `--set storage.filesystem=xfs`")),
         None => Ok(all),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A login node's users have a few GiB each, and the nodes that measure have all of theirs.
+    #[test]
+    fn scenarios_share_the_room_of_the_machine_that_is_asked() {
+        if !sandbox::isolation::available() {
+            eprintln!("skipped: turns need namespaces, which this kernel refuses");
+            return;
+        }
+        let args = StudyArgs {
+            study: "quick".into(),
+            set: ["bench=host", "storage.device=loop", "design.order=turns"].map(String::from).into(),
+            only: Vec::new(),
+            rounds: None,
+            tune: false,
+            exhaustive: false,
+            time: None,
+            seed: None,
+            work: Some("/nowhere".into()),
+            results: None,
+        };
+        let order = |memory_bytes: u64| {
+            let room = |_: &Path| Room { image_bytes: 1 << 50, memory_bytes };
+            load_as_said(&args, &room).map(|loaded| loaded.plan.drawn.order).map_err(|failure| failure.render(false))
+        };
+        assert!(order(1).is_err_and(|said| said.contains("of memory")));
+        assert_eq!(order(1 << 50), Ok(study::Order::Turns));
+        let (whole, here) = (Room::of_a_node(7), Room::of_this_machine(7));
+        assert!(whole.memory_bytes >= here.memory_bytes && whole.image_bytes == here.image_bytes);
     }
 }

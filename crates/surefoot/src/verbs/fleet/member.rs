@@ -16,7 +16,7 @@ const RESERVE_SECONDS: f64 = 600.0;
 
 /// The study as a fleet's members measure it, or why they can't.
 pub(super) fn load(study: &StudyArgs, members: u32) -> Result<Loaded, Failure> {
-    let mut loaded = source::load(study)?;
+    let mut loaded = source::load_for_nodes(study)?;
     let part = Part { number: 1, of: members, known_by: String::new() };
     member::design(&mut loaded.plan, &part).map_err(|error| {
         let hint = error.hint();
