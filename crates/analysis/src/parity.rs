@@ -14,7 +14,8 @@ use observe::safety::{Grade, Safety};
 pub enum Rule<'a> {
     /// What it promises, less where the measurement says less.
     Promise,
-    /// Its measured class alone, which has to be one of these.
+    /// Its measured class alone, which has to be one of these. Where damage is to be expected and was not recorded, damage has to be
+    /// allowed, too.
     Classes(&'a [Grade]),
 }
 
@@ -42,15 +43,18 @@ impl Rule<'_> {
         flushing: Option<&Flushing>,
         measured: Option<&Safety>,
     ) -> Option<Class> {
-        let promised = flushing.map_or(promised, |flushing| flushing.safety(promised));
-        match (self, measured.map(|measured| measured.grade)) {
+        if let Rule::Classes(classes) = self {
+            let is_allowed = |found: &&Safety| {
+                classes.contains(&found.held_to()) && (!found.hides_damage(promised) || classes.contains(&Grade::E))
+            };
             // All that the study allows are equal, whatever they promise.
-            (Rule::Classes(classes), measured) => {
-                measured.filter(|grade| classes.contains(grade)).map(|_| Class::KeepsAcknowledged)
-            }
-            (Rule::Promise, Some(Grade::E | Grade::F)) => None,
-            (Rule::Promise, Some(Grade::C | Grade::D)) => Some(promised.max(Class::LosesRecent)),
-            (Rule::Promise, Some(Grade::A | Grade::B) | None) => Some(promised),
+            return measured.filter(is_allowed).map(|_| Class::KeepsAcknowledged);
+        }
+        let promised = flushing.map_or(promised, |flushing| flushing.safety(promised));
+        match measured.map(|measured| measured.grade) {
+            Some(Grade::E | Grade::F) => None,
+            Some(Grade::C | Grade::D) => Some(promised.max(Class::LosesRecent)),
+            Some(Grade::A | Grade::B) | None => Some(promised),
         }
     }
 }
@@ -132,7 +136,7 @@ mod tests {
         let plain = serde_json::json!({
             "grade": grade, "disk": "", "tried": 9, "acknowledged": 9, "points": 3, "images": 40, "is_complete": true,
             "recoveries": 4, "worst_lost_commits": 0, "worst_lost_seconds": 0.0, "unmountable": 0,
-            "damaged": 0, "silent": 0, "audited": 0, "audited_new": 0, "unsteady": 0, "writes": 9, "flushes": 3,
+            "damaged": u64::from(grade >= Grade::E), "silent": 0, "audited": 0, "audited_new": 0, "unsteady": 0, "writes": 9, "flushes": 3,
             "findings": [], "notes": [], "seconds": 1.0,
         });
         serde_json::from_value(plain).expect("a whole Safety")
@@ -154,10 +158,38 @@ mod tests {
         let rule = Rule::Classes(&[Grade::A, Grade::D]);
         for promised in ALL {
             let class = |grade: Grade| rule.competes_in(promised, None, Some(&measured(grade)));
-            assert_eq!([Grade::A, Grade::D].map(class), [Some(Class::KeepsAcknowledged); 2]);
+            let credit = (promised < Class::MayCorrupt).then_some(Class::KeepsAcknowledged);
+            assert_eq!([Grade::A, Grade::D].map(class), [credit; 2], "{promised:?}");
             assert_eq!([Grade::B, Grade::C, Grade::E, Grade::F].map(class), [None; 4]);
             assert_eq!(rule.competes_in(promised, None, None), None, "what was not measured has no class");
         }
+    }
+
+    /// PostgreSQL with `fsync = off` on btrfs is C in a recording of seconds, as is what keeps its promise to lose the last second.
+    #[test]
+    fn who_was_merely_not_caught_is_allowed_where_damage_is() {
+        let (few, damage, equal) = (
+            Rule::Classes(&[Grade::A, Grade::C]),
+            Rule::Classes(&[Grade::A, Grade::C, Grade::E]),
+            Class::KeepsAcknowledged,
+        );
+        for grade in [Grade::A, Grade::C] {
+            assert_eq!(few.competes_in(Class::MayCorrupt, None, Some(&measured(grade))), None);
+            assert_eq!(damage.competes_in(Class::MayCorrupt, None, Some(&measured(grade))), Some(equal));
+            // Without barriers on a disk that needs none.
+            let by_settings = Some(Class::KeepsAcknowledged);
+            let on_another = Safety { by_settings, ..measured(grade) };
+            assert_eq!(few.competes_in(Class::MayCorrupt, None, Some(&on_another)), Some(equal));
+        }
+    }
+
+    #[test]
+    fn a_loss_that_only_the_recording_ended_is_not_known_to_be_recent() {
+        let censored = Safety { is_censored: Some(true), ..measured(Grade::C) };
+        let class = |classes: &[Grade]| Rule::Classes(classes).competes_in(Class::LosesRecent, None, Some(&censored));
+        assert_eq!(class(&[Grade::A, Grade::B, Grade::C]), None);
+        assert_eq!(class(&[Grade::C, Grade::D]), Some(Class::KeepsAcknowledged));
+        assert_eq!(Rule::Promise.competes_in(Class::LosesRecent, None, Some(&censored)), Some(Class::LosesRecent));
     }
 
     #[test]

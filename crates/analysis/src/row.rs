@@ -170,12 +170,12 @@ impl Row {
 
     /// Whether nothing was damaged where nobody promises that: what was recorded says nothing for its settings.
     pub fn hides_damage(&self) -> bool {
-        self.power_cut.as_ref().is_some_and(|found| self.promised(found) >= Class::MayCorrupt && found.bad() == 0)
+        self.power_cut.as_ref().is_some_and(|found| found.hides_damage(self.durability))
     }
 
-    /// What the settings promise a load that asks for no more than the measured one did.
+    /// What the settings promise a load that asks for no more than the measured one did, on the disk that it was measured on.
     pub fn promised(&self, found: &Safety) -> Class {
-        self.durability.max(found.promise)
+        found.promised(self.durability)
     }
 }
 

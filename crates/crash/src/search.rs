@@ -28,6 +28,15 @@ const IMAGES_MAX: u64 = 1_000_000;
 /// How often what was found so far is told, where the kernel may die.
 const TALLY_INTERVAL: Duration = Duration::from_millis(100);
 
+/// What was promised of a load that was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promised {
+    /// What the load asked for, whatever was below it.
+    pub by_load: Class,
+    /// What a power cut may take by all settings, on the disk that recorded.
+    pub by_settings: Class,
+}
+
 /// A load that was recorded.
 pub struct Recording<'a> {
     pub(crate) work: &'a Work,
@@ -45,18 +54,18 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Runs recoveries on the images that a cut may have left; `promise` is what the load asked for. The log is kept where something
-    /// was lost. `say` hears of each recovery before it begins, where the kernel may die of one, and what was found so far.
+    /// Runs recoveries on the images that a cut may have left. The log is kept where something was lost. `say` hears of each recovery before
+    /// it begins, where the kernel may die of one, and what was found so far.
     ///
     /// # Errors
     /// When the log can't be used, or a recovery can't be tried.
     pub fn search(
         self,
-        promise: Class,
+        promised: Promised,
         interrupted: &AtomicBool,
         say: &mut dyn FnMut(&Record),
     ) -> Result<Safety, Box<dyn std::error::Error>> {
-        let found = self.explore(promise, interrupted, say);
+        let found = self.explore(promised, interrupted, say);
         if !found.as_ref().is_ok_and(|safety| safety.grade > Grade::A) {
             let _ = replay::forget(self.work, &self.spec.scenario);
         }
@@ -65,7 +74,7 @@ impl Recording<'_> {
 
     fn explore(
         &self,
-        promise: Class,
+        promised: Promised,
         interrupted: &AtomicBool,
         say: &mut dyn FnMut(&Record),
     ) -> Result<Safety, Box<dyn std::error::Error>> {
@@ -78,7 +87,7 @@ impl Recording<'_> {
             notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
         }
         let (disk, cache) = (describe(self.cut, rules.cache), rules.cache);
-        let about = About { disk, cache, notes, promise, started: self.started };
+        let about = About { disk, cache, notes, promised, started: self.started };
         let images = Images { history: &history, log: &self.log, disks: &self.disks, work: self.work };
         let is_wanted = self.spec.bench == study::Bench::Guest;
         // No figure of speed comes of it.
@@ -123,7 +132,7 @@ struct About {
     disk: String,
     cache: Cache,
     notes: Vec<String>,
-    promise: Class,
+    promised: Promised,
     started: Instant,
 }
 
@@ -134,7 +143,8 @@ impl About {
             notes.push("the disk was not asked for a single flush while these commits were acknowledged".into());
         }
         let seconds = self.started.elapsed().as_secs_f64();
-        Safety { disk: self.disk.clone(), promise: self.promise, notes, seconds, ..found }
+        let Promised { by_load: promise, by_settings } = self.promised;
+        Safety { disk: self.disk.clone(), promise, by_settings: Some(by_settings), notes, seconds, ..found }
     }
 }
 

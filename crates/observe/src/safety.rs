@@ -84,6 +84,10 @@ pub struct Safety {
     /// What the load itself asked for, whatever is below it: nobody promised more.
     #[serde(default = "all")]
     pub promise: Class,
+    /// What a power cut may take by the settings of what was measured: on the disk that was recorded, with the load's own engine. None:
+    /// results of older versions, which say it of the scenario alone.
+    #[serde(default)]
+    pub by_settings: Option<Class>,
     /// Commits that were tried while it recorded; of files, replacements.
     pub tried: u64,
     /// Of these, acknowledged.
@@ -101,8 +105,12 @@ pub struct Safety {
     pub worst_lost_commits: u64,
     /// Longest time from the acknowledgement of a missing commit to the cut, in any image.
     pub worst_lost_seconds: f64,
-    /// Acknowledged commits missing after a cut at a random moment: mean over those random cuts that came up. None: none did, or
-    /// none was tried, as in results of older versions.
+    /// Whether that loss goes over so much of the recording that only its begin, its end or the load's own checkpoints may have ended it:
+    /// a longer one may show more. None: results of older versions, in which nobody looked.
+    #[serde(default)]
+    pub is_censored: Option<bool>,
+    /// Acknowledged commits missing after a cut at a random moment of this recording: mean over those random cuts that came up. None: none
+    /// did, or none was tried, as in results of older versions.
     #[serde(default)]
     pub expected_lost_commits: Option<f64>,
     /// Time from the acknowledgement of the first missing commit to the cut, 0 where none is missing: mean over the same.
@@ -149,6 +157,21 @@ impl Safety {
         self.unmountable + self.damaged + self.silent
     }
 
+    /// What was promised of what was measured; `scenario` is what the scenario's own settings promise, on its own disk.
+    pub fn promised(&self, scenario: Class) -> Class {
+        self.by_settings.unwrap_or(scenario).max(self.promise)
+    }
+
+    /// Whether nothing was damaged where nobody promises that: what was recorded says nothing for such settings.
+    pub fn hides_damage(&self, scenario: Class) -> bool {
+        self.promised(scenario) >= Class::MayCorrupt && self.bad() == 0
+    }
+
+    /// The class that those which a study allows are held against: a loss that only the recording ended may be an older one.
+    pub fn held_to(&self) -> Grade {
+        if self.grade == Grade::C && self.is_censored == Some(true) { Grade::D } else { self.grade }
+    }
+
     /// Upper end of a 95 % interval for the share of cuts that leave a fault beyond a loss, from the random ones: exact for
     /// none seen (the "rule of three": 1 − 0.05^(1/n)), Wilson's otherwise. None where none was tried.
     pub fn bad_share_at_most(&self) -> Option<f64> {
@@ -189,6 +212,33 @@ mod tests {
         assert_eq!((older.random_cuts, older.expected_lost_commits, older.expected_lost_seconds), (0, None, None));
         assert_eq!(older.bad_share_at_most(), None);
         assert_eq!(older.promise, Class::KeepsAcknowledged);
+        assert_eq!((older.by_settings, older.is_censored, older.held_to()), (None, None, Grade::A));
+        assert_eq!(
+            older.promised(Class::MayCorrupt),
+            Class::MayCorrupt,
+            "the scenario's own settings are all that is known"
+        );
+        let of_older = Safety { grade: Grade::C, ..older };
+        assert_eq!(of_older.held_to(), Grade::C, "nobody looked");
+    }
+
+    #[test]
+    fn a_loss_that_only_the_recording_ended_may_be_an_older_one() {
+        let censored = |grade| Safety { grade, is_censored: Some(true), ..older() }.held_to();
+        assert_eq!(Grade::ALL.map(censored), [Grade::A, Grade::B, Grade::D, Grade::D, Grade::E, Grade::F]);
+        assert_eq!(Safety { grade: Grade::C, is_censored: Some(false), ..older() }.held_to(), Grade::C);
+    }
+
+    #[test]
+    fn what_was_measured_is_held_to_the_disk_that_was_recorded() {
+        let on = |by_settings| Safety { by_settings: Some(by_settings), ..older() };
+        assert_eq!(on(Class::KeepsAcknowledged).promised(Class::MayCorrupt), Class::KeepsAcknowledged);
+        assert!(
+            !on(Class::KeepsAcknowledged).hides_damage(Class::MayCorrupt) && older().hides_damage(Class::MayCorrupt)
+        );
+        assert!(on(Class::MayCorrupt).hides_damage(Class::KeepsAcknowledged));
+        let asked_less = Safety { promise: Class::LosesRecent, ..on(Class::KeepsAcknowledged) };
+        assert_eq!(asked_less.promised(Class::KeepsAcknowledged), Class::LosesRecent);
     }
 
     #[test]

@@ -103,7 +103,7 @@ const SMALLER_RECOVERIES_MAX: u32 = 40;
 const SMALLER_SECONDS_SHARE: f64 = 1.1;
 
 /// Searches until nothing is left, the budget is spent, or `stop` says so (asked before each image). The disk's description, the
-/// load's promise, the notes and the seconds are left to the caller.
+/// load's promise and the settings', the notes and the seconds are left to the caller.
 ///
 /// `attempts` are those of the recorded part; the last point, the log's end, is taken to be after all of them. So if the log
 /// was closed while the load still ran, what was tried or acknowledged after it must not be among them.
@@ -337,6 +337,17 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         Ok(place.is_some())
     }
 
+    /// Whether only the recording may have ended the longest loss: more than each stream's last commit, and over so much of its time.
+    fn is_censored(&self) -> bool {
+        let told =
+            || self.attempts.iter().filter_map(|attempt| Some((attempt.acknowledged_nanoseconds?, attempt.stream)));
+        let (Some((first, _)), Some((last, _))) = (told().min(), told().max()) else { return false };
+        let streams: BTreeSet<u32> = told().map(|(_, stream)| stream).collect();
+        let seconds = (last - first) as f64 / 1e9;
+        let is_more = self.tally.worst_lost_commits > streams.len() as u64;
+        is_more && self.tally.worst_lost_seconds >= CENSORED_SHARE * seconds
+    }
+
     fn safety(&self) -> Safety {
         let is_new = |(point, class): &&(usize, Class)| {
             self.searches[*point].is_complete() && !self.classes[*point].contains(class)
@@ -353,6 +364,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             grade: self.tally.grade,
             disk: String::new(),
             promise: observe::durability::Class::KeepsAcknowledged,
+            by_settings: None,
             tried: self.attempts.len() as u64,
             acknowledged: self.attempts.iter().filter(|attempt| attempt.acknowledged_nanoseconds.is_some()).count()
                 as u64,
@@ -362,6 +374,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             recoveries: self.recoveries,
             worst_lost_commits: self.tally.worst_lost_commits,
             worst_lost_seconds: self.tally.worst_lost_seconds,
+            is_censored: Some(self.is_censored()),
             expected_lost_commits: self.random_cuts.expected_lost_commits(),
             expected_lost_seconds: self.random_cuts.expected_lost_seconds(),
             random_cuts: self.random_cuts.all,
@@ -380,6 +393,10 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         }
     }
 }
+
+/// A loss over so much of the time from the first acknowledgement to the last is as long as a recording can show. The load has no checkpoint
+/// in its second half, and its first commits after one take a moment.
+const CENSORED_SHARE: f64 = 0.4;
 
 /// The fault that a smaller example is to show, and its words there.
 struct Wanted {

@@ -11,12 +11,13 @@ use observe::durability::Class;
 use observe::safety::{Grade, Safety};
 use serde_json::{Value, json};
 
-/// The class and what decided it: "A · lost nothing in 1,229 images", "C · lost 12 commits, 0.41 s".
+/// The class and what decided it: "A · lost nothing in 1,229 images", "C · lost 12 commits, 0.41 s", or "…, or more".
 pub fn cell(found: &Safety) -> String {
     let what = match found.grade {
         Grade::A => format!("lost nothing in {}", images(found)),
         Grade::B | Grade::C | Grade::D => {
-            format!("lost {}, {}", commits(found.worst_lost_commits), seconds(found.worst_lost_seconds))
+            let or_more = if is_censored(found) { ", or more" } else { "" };
+            format!("lost {}, {}{or_more}", commits(found.worst_lost_commits), seconds(found.worst_lost_seconds))
         }
         Grade::E if found.damaged == 0 => {
             format!("{} of {} unmountable", count(found.unmountable), count(found.images))
@@ -39,12 +40,20 @@ pub fn cell(found: &Safety) -> String {
 pub fn short_cell(found: &Safety) -> String {
     let what = match found.grade {
         Grade::A => "lost nothing".into(),
-        Grade::B | Grade::C | Grade::D => format!("lost {}", commits(found.worst_lost_commits)),
+        Grade::B | Grade::C | Grade::D => {
+            let or_more = if is_censored(found) { " or more" } else { "" };
+            format!("lost {}{or_more}", commits(found.worst_lost_commits))
+        }
         Grade::E if found.damaged == 0 => "unmountable".into(),
         Grade::E => "damaged".into(),
         Grade::F => "wrong, and silent".into(),
     };
     format!("{} · {what}", found.grade.letter())
+}
+
+/// Whether its loss is a lower bound, and its mean one of the recording's length.
+pub fn is_censored(found: &Safety) -> bool {
+    found.is_censored == Some(true)
 }
 
 fn images(found: &Safety) -> String {
@@ -91,6 +100,15 @@ fn expected(found: &Safety) -> String {
 fn took(found: &Safety) -> String {
     let letter = found.grade.letter();
     match found.grade {
+        Grade::C | Grade::D if is_censored(found) => {
+            let perhaps = if found.held_to() > found.grade { ", or D: a longer `safety.time` tells" } else { "" };
+            format!(
+                "lost {} or more, acknowledged {} before the cut or earlier, as much as the recording could show \
+                 (class {letter}{perhaps})",
+                commits(found.worst_lost_commits),
+                seconds(found.worst_lost_seconds)
+            )
+        }
         Grade::A | Grade::E | Grade::F => format!("{} (class {letter})", found.grade.words()),
         Grade::B | Grade::C | Grade::D => format!(
             "lost up to {} acknowledged up to {} before the cut{} (class {letter})",
@@ -111,6 +129,9 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
             let but =
                 if row.hides_damage() { ", and the damage that is to be expected of it was not recorded" } else { "" };
             Some(format!("in a power cut it {}{but}", took(found)))
+        }
+        (Some(found), Some(classes)) if row.hides_damage() && classes.contains(&found.held_to()) => {
+            Some("the damage that is to be expected of it was not recorded, and the study does not allow damage".into())
         }
         (Some(found), Some(_)) => Some(format!("the study does not allow class {}", found.grade.letter())),
         (None, Some(_)) => Some("what a power cut takes from it was not measured".into()),
@@ -158,8 +179,12 @@ pub fn nothing_to_pick(part: &Part) -> String {
         (Some(classes), None) => {
             let classes: Vec<&str> = classes.iter().map(|class| class.letter()).collect();
             let allowed = classes.join(" or ");
+            // Who has the letter may be held to more.
+            let is_held =
+                |row: &Row| row.power_cut.as_ref().is_some_and(|found| classes.contains(&found.grade.letter()));
+            let has = if part.measured().any(is_held) { "is shown to have" } else { "has" };
             format!(
-                "Nothing to pick: the study allows class {allowed} after a power cut, and no scenario has it: {all}."
+                "Nothing to pick: the study allows class {allowed} after a power cut, and no scenario {has} it: {all}."
             )
         }
         (None, None) => {
@@ -234,10 +259,12 @@ fn unrecorded(part: &Part) -> Option<String> {
 
 /// Settings that promise less than was kept: that is no proof that they keep it.
 fn unseen(part: &Part) -> Option<String> {
-    let is_clean =
-        |row: &&Row| row.power_cut.as_ref().is_some_and(|found| found.grade == Grade::A) && !row.hides_damage();
-    let rows = part.rows.iter().filter(|row| !row.control && row.durability > Class::KeepsAcknowledged);
-    let names: Vec<String> = rows.filter(is_clean).map(Marked::marked).collect();
+    let is_clean = |found: &Safety, row: &Row| {
+        found.grade == Grade::A && row.promised(found) > Class::KeepsAcknowledged && !row.hides_damage()
+    };
+    let rows = part.rows.iter().filter(|row| !row.control);
+    let clean = rows.filter(|row| row.power_cut.as_ref().is_some_and(|found| is_clean(found, row)));
+    let names: Vec<String> = clean.map(Marked::marked).collect();
     let whose = if names.len() == 1 { "its" } else { "their" };
     (!names.is_empty())
         .then(|| format!("No loss was seen with {}, though {whose} settings do not promise that.", some_of(&names)))
@@ -338,6 +365,21 @@ pub(crate) mod tests {
         assert_eq!(bound(&older(Grade::A)), "0 of 1,229 images bad, all of this recording that differ for a recovery");
         let words = "lost up to 12 commits acknowledged up to 0.41 s before the cut (class C)";
         assert_eq!(took(&older(Grade::C)), words);
+    }
+
+    #[test]
+    fn a_loss_that_only_the_recording_ended_is_no_bound() {
+        let censored = |grade| Safety { is_censored: Some(true), ..found(grade) };
+        assert_eq!(cell(&censored(Grade::C)), "C · lost 12 commits, 0.41 s, or more");
+        assert_eq!(short_cell(&censored(Grade::D)), "D · lost 38 commits or more");
+        let said = took(&censored(Grade::C));
+        assert_eq!(
+            said,
+            "lost 12 commits or more, acknowledged 0.41 s before the cut or earlier, as much as the recording could show \
+             (class C, or D: a longer `safety.time` tells)"
+        );
+        assert!(took(&censored(Grade::D)).ends_with("as much as the recording could show (class D)"));
+        assert_eq!(took(&censored(Grade::A)), "lost nothing (class A)");
     }
 
     #[test]

@@ -90,7 +90,8 @@ pub const SAFETY: &[Setting] = &[
     Setting::absent("classes", Kind::TextList)
         .help(
             "Classes that a recommendation may have, of A (lost nothing) to F (wrong without a word). Without it, E and F are never \
-               recommended, and of the others those that promise most compete.",
+               recommended, and of the others those that promise most compete. Settings with which damage is to be expected, and whose \
+               recording had none, need E.",
         ),
 ];
 

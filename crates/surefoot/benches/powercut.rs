@@ -104,12 +104,13 @@ fn line(row: &Row, safety: &Value, holds: bool) -> String {
         (false, ..) => "NOT AS EXPECTED",
     };
     format!(
-        "| {} | {} | {expected} | {} | {} commits, {:.3} s | {average} | {}{} | {} | {} of {} | {verdict} |",
+        "| {} | {} | {expected} | {} | {} commits, {:.3} s{} | {average} | {}{} | {} | {} of {} | {verdict} |",
         row.name,
         row.filesystem,
         text("grade"),
         text("worst_lost_commits"),
         number("worst_lost_seconds"),
+        if safety["is_censored"] == true { " or more" } else { "" },
         text("images"),
         if safety["is_complete"] == true { ", all of the recording" } else { "" },
         number("unmountable") + number("damaged") + number("silent"),

@@ -57,8 +57,8 @@ const SETTINGS: &[Setting] = &[
         .help("Between an acknowledgement and the stream's next commit."),
     // MariaDB's CHAR has no more.
     Setting::new("payload", Is::Bytes { min: 16, max: 255 }, "200B").help("Text in a row."),
-    Setting::new("checkpoint_every", Is::Integer { min: 0, max: 1_000_000 }, "8")
-        .help("Commits of the first stream between two checkpoints; 0: none. SQLite has them in WAL mode."),
+    Setting::new("checkpoint_every", Is::Integer { min: 0, max: 1_000_000 }, "4")
+        .help("Commits of the first stream between two checkpoints, in the first half of a run; 0: none. SQLite has them in WAL mode."),
     Setting::new("write_back", Is::Boolean, "true")
         .help("Whether parts of the database's files are written back at random moments, without a flush: as a kernel may do it at any time."),
     Setting::new("seed", Is::Integer { min: 0, max: i64::MAX }, "1")

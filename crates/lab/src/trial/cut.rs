@@ -6,6 +6,7 @@ mod faults;
 
 use super::{Out, STOP, Stopped, Trial};
 use crash::recorder::Recorder;
+use crash::search::Promised;
 use crash::virtual_disks::VirtualDisks;
 use observe::record::Record;
 use std::io::Write;
@@ -28,12 +29,19 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let recording = recorder.finish(notes).map_err(Stopped::at("power cut"))?;
     let record_seconds = started.elapsed().as_secs_f64();
     out.step("record", record_seconds);
-    let promise = trial.load().durability().class;
-    let searched = recording.search(promise, &STOP, &mut |record| out.say(record));
+    let searched = recording.search(promised(&trial), &STOP, &mut |record| out.say(record));
     let safety = searched.map_err(Stopped::at("power cut"))?;
     out.step("explore", safety.seconds - record_seconds);
     out.say(&Record::Safety(Box::new(safety)));
     Ok(())
+}
+
+/// What is promised of what is recorded: on this disk, which need not be the scenario's own.
+fn promised(trial: &Trial) -> Promised {
+    let spec = trial.spec;
+    let of_load = crate::durability::of_load(&spec.workload, &spec.parameters, &spec.services);
+    let by_settings = storage::durability(&spec.storage).and(of_load).class;
+    Promised { by_load: trial.load().durability().class, by_settings }
 }
 
 /// Makes the filesystem and runs the load on the recording disk; then everything on it is ended. Gives what the load has to say.

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+mod bounds;
+
 use super::drawn::CONTROLS_MIN;
 use super::*;
 use crate::states::tests::{Step as Record, all_choices, history, log_of, page, steps, write};

@@ -8,7 +8,7 @@ use crate::document::{
 };
 use crate::flushing::Marked as _;
 use crate::number::{count, percent, percent_at_most, rounded, seconds};
-use crate::safety::explored;
+use crate::safety::{explored, is_censored};
 use analysis::row::Row;
 use analysis::view::{Part, View};
 use observe::safety::{Grade, Safety};
@@ -23,7 +23,8 @@ const ABOUT: &str = "A load that commits, or one that replaces files, was record
 const EXPECTED: &str = "The worst is searched for, so how many images are bad says nothing of how likely one is. The expected loss, and the \
     share of bad cuts with its bound, are of random cuts alone: power fails at any moment of the load, and each block holds what the \
     disk's drive had on its medium then. On a disk that has no drive's times, or whose cache lies, a coin decides for each block \
-    whether it holds what was last written or what was durable. The mean is over random cuts after which all came up.";
+    whether it holds what was last written or what was durable. The mean is over random cuts after which all came up. Where a loss is \
+    as long as the recording could show, it may be longer (\"or more\"), and a mean would be of the recording's length.";
 
 /// The section; empty where nothing of the kind was measured.
 pub fn section(view: &View) -> Option<Block> {
@@ -98,7 +99,9 @@ fn scenarios(i: usize, measured: &[(&Row, &Safety)]) -> Block {
 
 fn cells(row: &Row, found: &Safety) -> Vec<Cell> {
     let number = |number: u64| number_cell(&count(number), number as f64);
+    let or_more = if is_censored(found) { " or more" } else { "" };
     let worst = format!("{} of {}", count(found.worst_lost_commits), count(found.acknowledged));
+    let expected = |value: Option<f64>| value.filter(|_| !is_censored(found));
     let but = match (row.was_broken(), row.hides_damage()) {
         (true, _) => ": that is not what was measured",
         (_, true) => ": what was recorded did not contain it",
@@ -108,9 +111,9 @@ fn cells(row: &Row, found: &Safety) -> Vec<Cell> {
         word_cell(&row.marked()),
         word_cell(&format!("{} · {}", found.grade.letter(), found.grade.words())),
         number_cell(&worst, found.worst_lost_commits as f64),
-        number_cell(&seconds(found.worst_lost_seconds), found.worst_lost_seconds),
-        known_cell(found.expected_lost_commits, |commits| rounded(commits, 2).to_string()),
-        known_cell(found.expected_lost_seconds, seconds),
+        number_cell(&format!("{}{or_more}", seconds(found.worst_lost_seconds)), found.worst_lost_seconds),
+        known_cell(expected(found.expected_lost_commits), |commits| rounded(commits, 2).to_string()),
+        known_cell(expected(found.expected_lost_seconds), seconds),
         number(found.random_cuts),
         number(found.random_cuts_bad),
         known_cell(found.bad_share_at_most(), percent_at_most),
@@ -124,7 +127,7 @@ fn cells(row: &Row, found: &Safety) -> Vec<Cell> {
     ]
 }
 
-/// A figure that older results do not have.
+/// A figure that older results do not have, or that says nothing.
 fn known_cell(value: Option<f64>, shown: impl Fn(f64) -> String) -> Cell {
     value.map_or_else(no_cell, |value| number_cell(&shown(value), value))
 }

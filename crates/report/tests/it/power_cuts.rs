@@ -135,6 +135,49 @@ fn a_study_may_allow_classes() {
     assert_eq!(pick(&input(&[], allow(&[Grade::A]))), "jfs", "not measured yet: the rule of promises");
 }
 
+/// PostgreSQL with `fsync = off` on btrfs is C in a recording of seconds, and the fastest.
+#[test]
+fn who_was_merely_not_caught_is_picked_only_where_damage_is_allowed() {
+    let with = |grade: Grade, classes: &[Grade]| {
+        let of_all = [("ext4", Grade::A), ("xfs", Grade::C), ("btrfs", Grade::A), ("jfs", grade)];
+        let allowed = allow(classes);
+        input(&of_all, |contents| {
+            contents.scenarios[3].durability.class = Class::MayCorrupt;
+            allowed(contents);
+        })
+    };
+    for grade in [Grade::A, Grade::C] {
+        let strict = with(grade, &[Grade::A, Grade::B, Grade::C]);
+        assert_eq!(pick(&strict), "xfs");
+        let said = said(&strict, "jfs measured");
+        assert!(said.contains("the damage that is to be expected of it was not recorded"), "{said}");
+        assert_eq!(fixture::row_of_json(&strict, "jfs")["power_cut"]["may_be_picked"], json!(false));
+        assert_eq!(pick(&with(grade, &[Grade::A, Grade::B, Grade::C, Grade::E])), "jfs");
+    }
+}
+
+/// What only a checkpoint of the load's flushes loses all that a recording can show, and more in hours.
+#[test]
+fn a_loss_that_only_the_recording_ended_is_held_to_an_older_one() {
+    let with = |classes: Option<&[Grade]>| {
+        input(&ALL, |contents| {
+            let censored = Safety { is_censored: Some(true), ..fixture::found(Grade::C) };
+            fixture::cut(contents, "xfs", censored);
+            contents.study.analysis.safety_classes = classes.map(<[Grade]>::to_vec);
+        })
+    };
+    assert_eq!(pick(&with(Some(&[Grade::C]))), serde_json::Value::Null);
+    let said_first = said(&with(Some(&[Grade::C])), "Nothing to pick");
+    assert!(said_first.contains("no scenario is shown to have it"), "{said_first}");
+    assert_eq!(pick(&with(Some(&[Grade::A, Grade::C]))), "ext4");
+    assert_eq!(pick(&with(Some(&[Grade::A, Grade::C, Grade::D]))), "xfs");
+    let promised = with(None);
+    assert_eq!(pick(&promised), "ext4", "promises decide as before");
+    assert!(said(&promised, "Faster than the pick").contains("xfs (C · lost 12 commits, 0.41 s, or more)"));
+    let page = report::html(&promised);
+    assert!(page.contains("0.41 s or more") && page.contains("as long as the recording could show"));
+}
+
 #[test]
 fn there_may_be_nothing_to_pick() {
     let first = |input: &Input| export::json(input)["answer"][0].as_str().map(str::to_string);
@@ -167,6 +210,29 @@ fn promises_are_held_against_what_was_seen() {
     assert_eq!(said(&kept, "Contradiction"), "");
     assert_eq!(said(&kept, "No loss"), "No loss was seen with xfs, though its settings do not promise that.\n");
     assert_eq!(said(&input(&[("ext4", Grade::A)], |_| ()), "No loss"), "", "where it is promised it is no news");
+}
+
+/// The disk that was recorded may be another than the scenario's: it is what was promised on that one.
+#[test]
+fn what_was_measured_is_held_against_what_is_promised_on_the_recorded_disk() {
+    let with = |grade: Grade, own: Class, recorded: Class| {
+        input(&[], |contents| {
+            contents.scenarios[1].durability.class = own;
+            fixture::cut(contents, "xfs", Safety { by_settings: Some(recorded), ..fixture::found(grade) });
+        })
+    };
+    // `nobarrier` on a disk without a volatile cache.
+    let safe = with(Grade::A, Class::MayCorrupt, Class::KeepsAcknowledged);
+    assert_eq!(said(&safe, "to be expected") + &said(&safe, "No loss was seen with"), "");
+    assert_eq!(fixture::row_of_json(&safe, "xfs")["power_cut"]["lacks_expected_damage"], json!(false));
+    let lost = with(Grade::C, Class::MayCorrupt, Class::KeepsAcknowledged);
+    assert!(said(&lost, "Contradiction").contains("every acknowledged commit is kept by the settings"));
+    // A disk that ignores flushes.
+    let lying = with(Grade::F, Class::KeepsAcknowledged, Class::MayCorrupt);
+    assert_eq!(said(&lying, "Contradiction"), "");
+    assert_eq!(fixture::row_of_json(&lying, "xfs")["power_cut"]["breaks_promise"], json!(false));
+    let lucky = with(Grade::A, Class::KeepsAcknowledged, Class::MayCorrupt);
+    assert!(said(&lucky, "Damage is to be expected by the settings").contains("xfs ("));
 }
 
 /// All of a recording is not all that settings may lead to.

@@ -89,12 +89,15 @@ fn sqlite_loses_what_its_pragmas_say() {
             assert_eq!(number(safety, fault), 0.0, "{words:?}: {safety:#}");
         }
         assert!(expected_commits(safety) <= lost_most, "{words:?}: {safety:#}");
+        assert_eq!(safety["is_censored"], false, "{words:?}: {safety:#}");
     }
     let normal = found(&all, &["wal", "normal"]);
     assert!(number(normal, "worst_lost_commits") > 0.0, "{normal:#}");
     let expected = expected_commits(normal);
     assert!(expected > 0.0 && expected < number(normal, "worst_lost_commits"), "{normal:#}");
     assert_eq!(number(normal, "silent") + number(normal, "damaged"), 0.0, "{normal:#}");
+    // Only checkpoints flush it, and the load has none in its second half.
+    assert_eq!((&normal["is_censored"], &normal["by_settings"]), (&true.into(), &"loses_recent".into()), "{normal:#}");
     let notes = normal["notes"].as_array().expect("notes");
     let mut counted =
         notes.iter().filter_map(|note| note.as_str()?.strip_prefix("flushes that were for single writes"));
@@ -256,6 +259,8 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
     let [(label, one)] = &all[..] else { panic!("{all:#?}") };
     let safety = &one["safety"];
     assert!(["D", "E", "F"].contains(&safety["grade"].as_str().expect("a grade")), "{safety:#}");
+    // The database keeps all, and its disk does not: that is no contradiction.
+    assert_eq!(safety["by_settings"], "may_corrupt", "{safety:#}");
     let lacks = |finding: &Value| finding["lacks"].as_str().is_some_and(|lacks| lacks.contains(" byte "));
     let findings = safety["findings"].as_array().expect("findings");
     let mut with_units = findings.iter().filter(|finding| {

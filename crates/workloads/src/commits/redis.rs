@@ -47,7 +47,7 @@ impl CommitTarget for Redis {
         rewrite_log(&mut client, &|| Instant::now() >= deadline)
     }
 
-    /// About two seconds: `everysec` shows what it loses between.
+    /// About one second, so that a short recording has one and `everysec` shows what it loses afterwards.
     fn checkpoint_spacing(&self) -> u64 {
         4
     }

@@ -1,0 +1,33 @@
+//! What a recording can't show: a loss that is as long as it.
+
+use super::{Toy, UNLIMITED, explored, up};
+use crate::ack_log::Attempt;
+use crate::states::tests::{Step as Record, history, write};
+use crate::states::{Cache, History, Unit};
+
+/// Ten commits of one stream, each a unit of its own; the first so many are flushed before they are acknowledged.
+fn commits(flushed: u64) -> (History<Vec<u8>>, Vec<Attempt>) {
+    let (mut records, mut attempts) = (vec![Record::Begin], Vec::new());
+    for unit in 0..10 {
+        records.extend([write(unit, unit, &[1]), Record::Done(unit)]);
+        if unit < flushed {
+            records.extend([Record::Flush(100 + unit), Record::Done(100 + unit)]);
+        }
+        let acknowledged_nanoseconds = Some(records.len() as u64);
+        attempts.push(Attempt { stream: 0, number: unit + 1, tried_nanoseconds: 0, acknowledged_nanoseconds });
+    }
+    (history(Cache::Volatile, 1 << 20, &records), attempts)
+}
+
+#[test]
+fn a_loss_as_long_as_the_recording_is_no_bound() {
+    let found = |flushed: u64| {
+        let (history, attempts) = commits(flushed);
+        let there = |read: &mut dyn FnMut(Unit) -> u8| up((1..=10).take_while(|number| read(*number as Unit - 1) == 1));
+        explored(&mut Toy::new(&history, there), &attempts, &UNLIMITED)
+    };
+    let (none, all_but_two, all) = (found(0), found(8), found(10));
+    assert_eq!((none.worst_lost_commits, none.is_censored), (10, Some(true)), "{none:?}");
+    assert_eq!((all_but_two.worst_lost_commits, all_but_two.is_censored), (2, Some(false)), "{all_but_two:?}");
+    assert_eq!((all.worst_lost_commits, all.is_censored), (0, Some(false)), "{all:?}");
+}
