@@ -86,6 +86,12 @@ impl Recording<'_> {
         if history.points_left_out() > 0 {
             notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
         }
+        if history.units_abridged() > 0 {
+            notes.push(format!(
+                "of {} units not every content was tried: many parts of them were under way at once",
+                history.units_abridged()
+            ));
+        }
         let (disk, cache) = (describe(self.cut, rules.cache), rules.cache);
         let about = About { disk, cache, notes, promised, started: self.started };
         let images = Images { history: &history, log: &self.log, disks: &self.disks, work: self.work };

@@ -358,6 +358,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         };
         let is_complete = self.searches.iter().all(Search::is_complete)
             && self.history.points_left_out() == 0
+            && self.history.units_abridged() == 0
             && self.unsteady == 0
             && audited_new == 0;
         Safety {

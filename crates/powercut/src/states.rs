@@ -71,6 +71,7 @@ pub struct History<B: AsRef<[u8]>> {
     contents: Contents,
     points: Vec<Point>,
     points_left_out: u64,
+    units_abridged: u64,
     writes: u64,
     flushes: u64,
 }
@@ -101,9 +102,9 @@ impl<B: AsRef<[u8]>> History<B> {
 
     fn with(log: B, rules: Rules, crash_points: Option<crash_points::CrashPoints>) -> Result<History<B>, Error> {
         assert!(rules.unit_bytes >= 512 && rules.unit_bytes.is_power_of_two(), "units of {} bytes", rules.unit_bytes);
-        let replay::Replayed { disk_bytes, contents, points, points_left_out, writes, flushes } =
+        let replay::Replayed { disk_bytes, contents, points, points_left_out, units_abridged, writes, flushes } =
             replay::replay(log.as_ref(), rules, crash_points)?;
-        Ok(History { log, rules, disk_bytes, contents, points, points_left_out, writes, flushes })
+        Ok(History { log, rules, disk_bytes, contents, points, points_left_out, units_abridged, writes, flushes })
     }
 
     /// As given.
@@ -132,9 +133,15 @@ impl<B: AsRef<[u8]>> History<B> {
     }
 
     /// Points that count but were left out because there are too many: of a disk without a volatile cache each completed write
-    /// is one. 0: the points have every image that is legal at any moment.
+    /// is one. 0: no moment has an image that no point has.
     pub fn points_left_out(&self) -> u64 {
         self.points_left_out
+    }
+
+    /// Units of which many parts were under way at once, so that the points do not have every content that is legal for them. A random cut
+    /// that left another has what is durable there.
+    pub fn units_abridged(&self) -> u64 {
+        self.units_abridged
     }
 
     /// The random cuts that were asked for, in the order in which they were drawn. Those before points that were left out are

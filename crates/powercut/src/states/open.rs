@@ -75,12 +75,14 @@ pub(super) struct Open {
     versions: Vec<Version>,
     /// What may be there, once it was asked for.
     legal: Option<Vec<Content>>,
+    /// Whether more than that may be there.
+    is_abridged: bool,
 }
 
 impl Open {
     /// A unit that holds this for certain.
     pub(super) fn new(base: Content) -> Open {
-        Open { base, versions: Vec::new(), legal: None }
+        Open { base, versions: Vec::new(), legal: None, is_abridged: false }
     }
 
     /// One more version, submitted after the others.
@@ -121,14 +123,46 @@ impl Open {
     }
 
     /// What may be there, durable first, newest last, none twice but these; a single one if that is decided. Of volatile changes each
-    /// may be the last that came or was completed of those that are there, or the only one, or the only one that is not: up to three that were
-    /// under way at once, these are all that there is.
+    /// may be the last that came or was completed of those that are there, or the only one, or the only one that is not. These are all that
+    /// there is, unless it [is abridged](Open::is_abridged).
     pub(super) fn legal(&mut self, changes: &[Span], store: &mut Store<'_>) -> &[Content] {
         let legal = match self.legal.take() {
             Some(known) => known,
-            None => self.find_legal(changes, store),
+            None => {
+                self.is_abridged = self.abridges(changes, store.contents.unit_bytes());
+                self.find_legal(changes, store)
+            }
         };
         self.legal.insert(legal)
+    }
+
+    /// Whether more may be there than [`Open::legal`] has named.
+    pub(super) fn is_abridged(&self) -> bool {
+        self.is_abridged
+    }
+
+    /// Of up to three volatile parts in a row that were under way beside each other all sets are named. Of more they are as long as no three
+    /// were under way at once: of two, either both are there, with all before them, or one with those that had been completed before it came.
+    fn abridges(&self, changes: &[Span], unit_bytes: usize) -> bool {
+        if self.versions.iter().all(|version| version.bytes.len() == unit_bytes) {
+            return false;
+        }
+        let (mut row, mut latest, mut most_at_once) = (Vec::new(), 0, 0);
+        for version in self.versions.iter().filter(|version| !version.is_durable) {
+            let (this, span) = (version.change, &changes[version.change]);
+            if latest < span.submitted {
+                row.clear();
+                most_at_once = 0;
+            }
+            latest = latest.max(span.done.unwrap_or(u64::MAX));
+            row.push(this);
+            let at_once = row.iter().filter(|other| !is_before(**other, this, changes)).count();
+            most_at_once = at_once.max(most_at_once);
+            if row.len() > 3 && most_at_once > 2 {
+                return true;
+            }
+        }
+        false
     }
 
     fn find_legal(&self, changes: &[Span], store: &mut Store<'_>) -> Vec<Content> {

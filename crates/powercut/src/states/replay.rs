@@ -15,6 +15,7 @@ pub(super) struct Replayed {
     pub(super) contents: Contents,
     pub(super) points: Vec<Point>,
     pub(super) points_left_out: u64,
+    pub(super) units_abridged: u64,
     pub(super) writes: u64,
     pub(super) flushes: u64,
 }
@@ -41,6 +42,7 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
         record: 0,
         is_measured: false,
         points: Points::new(rules.cache),
+        abridged: BTreeSet::new(),
         crash_points,
         named: only.values().flatten().map(|write| (*write, Change::MAX)).collect(),
         only,
@@ -60,10 +62,11 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
     let mut last = replay.cut(end);
     replay.pass(Some(&mut last), true);
     replay.points.keep(last);
-    let Replay { store: Store { contents, .. }, points, writes, flushes, .. } = replay;
+    let Replay { store: Store { contents, .. }, points, abridged, writes, flushes, .. } = replay;
     // On a disk that makes nothing durable every earlier image is one of the end's too.
     let points_left_out = if rules.cache == Cache::Lying { 0 } else { points.left_out };
-    Ok(Replayed { disk_bytes, contents, points: points.all, points_left_out, writes, flushes })
+    let units_abridged = abridged.len() as u64;
+    Ok(Replayed { disk_bytes, contents, points: points.all, points_left_out, units_abridged, writes, flushes })
 }
 
 /// The flushes that were asked for by single writes alone, with these.
@@ -112,6 +115,8 @@ struct Replay<'a> {
     record: u64,
     is_measured: bool,
     points: Points,
+    /// Units of which more may be there than a point has named.
+    abridged: BTreeSet<Unit>,
     crash_points: Option<CrashPoints>,
     only: HashMap<Request, Vec<Request>>,
     /// The changes of the writes in there.
@@ -299,6 +304,9 @@ impl<'a> Replay<'a> {
                 let contents = &self.store.contents;
                 newest_hash ^= contents.share(unit, durable) ^ contents.share(unit, newest);
                 undecided.insert(unit, legal.to_vec());
+            }
+            if open.is_abridged() {
+                self.abridged.insert(unit);
             }
         }
         let (durable, oldest_hash) = (self.durable.clone(), self.durable_hash);

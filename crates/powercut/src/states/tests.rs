@@ -197,6 +197,24 @@ fn a_part_of_a_unit_is_merged_onto_what_it_held() {
     assert_eq!(versions.into_iter().collect::<BTreeSet<_>>(), expected);
 }
 
+/// Of four that were under way at once pairs such as the second and the fourth are not named.
+#[test]
+fn contents_that_are_too_many_to_be_named_are_counted() {
+    let abridged = |steps: &[Step]| {
+        let rules = Rules { unit_bytes: 4096, cache: Cache::Volatile };
+        History::new(log(8192, &[&[Step::Begin][..], steps].concat()), rules).expect("a log").units_abridged()
+    };
+    let part = |number: u64| Step::Write(number, number * 1024, vec![number as u8 + 1; 1024]);
+    let done = Step::Done;
+    assert_eq!(abridged(&[part(0), part(1), part(2)]), 0);
+    assert_eq!(abridged(&[part(0), part(1), part(2), part(3)]), 1);
+    assert_eq!(abridged(&[part(0), part(1), part(2), done(0), part(3)]), 1, "nor the first and the third");
+    assert_eq!(abridged(&[part(0), part(1), done(0), part(2), done(1), part(3)]), 0, "never three at once");
+    assert_eq!(abridged(&[part(0), part(1), part(2), done(0), done(1), done(2), part(3)]), 0, "after all others");
+    let whole: Vec<Step> = (0..4).map(|number| Step::Write(number, 0, vec![number as u8; 4096])).collect();
+    assert_eq!(abridged(&whole), 0, "one of them, whichever");
+}
+
 /// A write-back of a block of 1 KiB is slow, and its neighbour in the same unit is written, flushed and acknowledged meanwhile.
 #[test]
 fn what_is_durable_of_a_unit_outlives_what_is_under_way_beside_it() {

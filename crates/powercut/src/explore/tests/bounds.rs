@@ -1,9 +1,9 @@
-//! What a recording can't show: a loss that is as long as it.
+//! What a recording can't show: a loss that is as long as it, and contents that are too many to be named.
 
 use super::{Toy, UNLIMITED, explored, up};
 use crate::ack_log::Attempt;
-use crate::states::tests::{Step as Record, history, write};
-use crate::states::{Cache, History, Unit};
+use crate::states::tests::{Step as Record, history, log, write};
+use crate::states::{Cache, History, Rules, Unit};
 
 /// Ten commits of one stream, each a unit of its own; the first so many are flushed before they are acknowledged.
 fn commits(flushed: u64) -> (History<Vec<u8>>, Vec<Attempt>) {
@@ -30,4 +30,21 @@ fn a_loss_as_long_as_the_recording_is_no_bound() {
     assert_eq!((none.worst_lost_commits, none.is_censored), (10, Some(true)), "{none:?}");
     assert_eq!((all_but_two.worst_lost_commits, all_but_two.is_censored), (2, Some(false)), "{all_but_two:?}");
     assert_eq!((all.worst_lost_commits, all.is_censored), (0, Some(false)), "{all:?}");
+}
+
+/// ext4 with blocks of 1 KiB, on a disk that writes 4 KiB at a time.
+#[test]
+fn what_is_too_much_to_be_named_is_not_all_of_a_recording() {
+    let found = |parts: u64| {
+        let writes = (0..parts).map(|part| Record::Write(part, part * 1024, vec![1; 1024]));
+        let records: Vec<Record> = [Record::Begin].into_iter().chain(writes).collect();
+        let rules = Rules { unit_bytes: 4096, cache: Cache::Volatile };
+        let history = History::new(log(8192, &records), rules).expect("a log");
+        let reads = |read: &mut dyn FnMut(Unit) -> u8| {
+            read(0);
+            up([])
+        };
+        explored(&mut Toy::new(&history, reads), &[], &UNLIMITED)
+    };
+    assert!(found(3).is_complete && !found(4).is_complete, "{:?}", found(4));
 }
