@@ -23,6 +23,7 @@ use powercut::device::Disk;
 use powercut::fault::{Case, Continuation, Failure, Fault, RequestKind};
 use sandbox::isolation;
 use sandbox::work::Work;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -120,6 +121,7 @@ pub fn search(
         cases: 0,
         not_struck: 0,
         drawn: 0,
+        drawn_struck: Some(0),
         is_complete: false,
         blocks: asked.blocks.clone().unwrap_or_default(),
         honest: 0,
@@ -134,10 +136,11 @@ pub fn search(
     let next = AtomicUsize::new(0);
     let is_broken = AtomicBool::new(false);
     let shared = Shared { spec, work, loaded, structures, strikes, asks, last, next, until, interrupted, is_broken };
-    let broken = run_all(&shared, &mut found);
+    let (broken, struck) = run_all(&shared, &mut found);
     let reached = shared.next.into_inner().min(shared.strikes.len());
     // Of a strike that ended so not all ways on were run.
     found.drawn = reached.saturating_sub(first + broken.len()) as u64;
+    found.drawn_struck = Some(struck_in_all_ways(&shared.strikes[first.min(reached)..reached], &struck));
     found.is_complete = reached == shared.strikes.len();
     end_early(&mut found, broken)?;
     if spec.workload == replacements::KIND.name {
@@ -234,8 +237,16 @@ fn full_in_a_guest(bench: study::Bench, failures: &[Failure]) -> Option<&'static
         .then_some("a guest's disk (virtio) can't say \"no space\": `full` ended as an I/O error")
 }
 
-/// Runs all cases and counts them; gives why some could not be run.
-fn run_all(shared: &Shared, found: &mut FaultsFound) -> Vec<Broken> {
+/// In how many ways on each strike struck.
+type Struck = BTreeMap<Strike, usize>;
+
+/// How many of these struck in all ways on.
+fn struck_in_all_ways(strikes: &[Strike], struck: &Struck) -> u64 {
+    strikes.iter().filter(|strike| struck.get(*strike) == Some(&Continuation::ALL.len())).count() as u64
+}
+
+/// Runs all cases and counts them; gives why some could not be run, and what struck.
+fn run_all(shared: &Shared, found: &mut FaultsFound) -> (Vec<Broken>, Struck) {
     let workers = if shared.spec.storage.has_mountable_copies() { side_by_side(shared.spec) } else { 1 };
     let (tell, told) = channel();
     std::thread::scope(|scope| {
@@ -248,16 +259,25 @@ fn run_all(shared: &Shared, found: &mut FaultsFound) -> Vec<Broken> {
     })
 }
 
-/// Counts cases as they end; gives why some could not be run.
-fn count_all(structures: &Structures, found: &mut FaultsFound, told: impl IntoIterator<Item = Ended>) -> Vec<Broken> {
-    let mut broken = Vec::new();
+/// Counts cases as they end; gives why some could not be run, and what struck.
+fn count_all(
+    structures: &Structures,
+    found: &mut FaultsFound,
+    told: impl IntoIterator<Item = Ended>,
+) -> (Vec<Broken>, Struck) {
+    let (mut broken, mut struck) = (Vec::new(), Struck::new());
     for (case, outcome) in told {
         match outcome {
-            Ok(outcome) => count(structures, found, &case, outcome),
+            Ok(outcome) => {
+                if !outcome.struck.is_empty() {
+                    *struck.entry((case.failure, case.nth)).or_default() += 1;
+                }
+                count(structures, found, &case, outcome);
+            }
             Err(why) => broken.push(why),
         }
     }
-    broken
+    (broken, struck)
 }
 
 /// A case that can't be run ends the search, and what was counted stands.
@@ -378,6 +398,7 @@ mod tests {
             cases: 0,
             not_struck: 0,
             drawn: 0,
+            drawn_struck: None,
             is_complete: true,
             blocks: Vec::new(),
             honest: 0,
@@ -394,15 +415,39 @@ mod tests {
         let slow = || Err(Broken::Well("it does not start".into()));
         let mut found = none();
         let told = [ended(Ok(Consequence::Told)), ended(slow()), ended(Ok(Consequence::Lost))];
-        let broken = count_all(&Structures::default(), &mut found, told);
+        let (broken, _) = count_all(&Structures::default(), &mut found, told);
         assert_eq!((found.cases, broken.len()), (2, 1));
         end_early(&mut found, broken).expect("two were counted");
         assert!(!found.is_complete && found.ended_early);
         let note = "the search ended early, as a case could not be run: on a disk that is well the database fails: it does not start";
         assert_eq!(found.notes, [note]);
         let mut found = none();
-        let broken = count_all(&Structures::default(), &mut found, [ended(slow())]);
+        let (broken, _) = count_all(&Structures::default(), &mut found, [ended(slow())]);
         assert!(end_early(&mut found, broken).is_err(), "nothing was counted");
+    }
+
+    /// A server does not ask for the same requests each time: late ones are missed.
+    #[test]
+    fn a_drawn_fault_that_struck_nobody_counts_for_no_share() {
+        let failure: Failure = "write-error".parse().expect("a fault");
+        let told = |nth: u64, ways_struck: usize| {
+            Continuation::ALL.into_iter().enumerate().map(move |(way, continuation)| {
+                let case = Case { failure, nth, continuation };
+                let whole = Outcome { consequence: Consequence::Told, ..hung_in_the_kernel(&case) };
+                let missed =
+                    Outcome { consequence: Consequence::Nothing, struck: Vec::new(), ..hung_in_the_kernel(&case) };
+                (case, Ok(if way < ways_struck { whole } else { missed }))
+            })
+        };
+        let ways = Continuation::ALL.len();
+        let mut found = none();
+        let all = told(1, ways).chain(told(2, ways)).chain(told(3, 0)).chain(told(4, 1));
+        let (broken, struck) = count_all(&Structures::default(), &mut found, all);
+        assert!(broken.is_empty());
+        assert_eq!((found.cases, found.not_struck), (9, 7));
+        // The first of them was not drawn.
+        let drawn: Vec<Strike> = (2..=4).map(|nth| (failure, nth)).collect();
+        assert_eq!(struck_in_all_ways(&drawn, &struck), 1);
     }
 
     #[test]

@@ -150,6 +150,10 @@ pub struct FaultsFound {
     pub not_struck: u64,
     /// Pairs of a request and a fault that were drawn at random, each run with all ways on; the others are the first of their kind.
     pub drawn: u64,
+    /// Of these, those whose fault struck with each way on: in the others no request was left to be struck. None: results of older
+    /// versions, which know it of cases alone.
+    #[serde(default)]
+    pub drawn_struck: Option<u64>,
     /// Whether all possible ones were run; otherwise they are each kind of block at least once, and a random sample of the rest.
     pub is_complete: bool,
     /// Kinds of block that were struck alone; none: all were.
@@ -198,12 +202,14 @@ impl FaultsFound {
     }
 
     /// Upper end of a 95 % interval for the share of the requests and faults not tried of which a way on loses or corrupts silently: by the
-    /// rule of three (1 − 0.05^(1/n)) over those that were drawn at random, as the ways on of one are not independent. None where all were
-    /// run, none was drawn, or some did.
+    /// rule of three (1 − 0.05^(1/n)) over those that were drawn at random and struck, as the ways on of one are not independent. None where all
+    /// were run, none was drawn, or some did.
     pub fn silent_share_at_most(&self) -> Option<f64> {
         let silent = self.count(Consequence::Lost) + self.count(Consequence::Wrong);
-        let is_sample = !self.is_complete && self.drawn > 0 && silent == 0;
-        is_sample.then(|| 1.0 - 0.05f64.powf(1.0 / self.drawn as f64))
+        // A case that was not struck is one of one pair.
+        let struck = self.drawn_struck.unwrap_or_else(|| self.drawn.saturating_sub(self.not_struck));
+        let is_sample = !self.is_complete && struck > 0 && silent == 0;
+        is_sample.then(|| 1.0 - 0.05f64.powf(1.0 / struck as f64))
     }
 }
 
@@ -220,6 +226,7 @@ mod tests {
             cases: 0,
             not_struck: 0,
             drawn: 3,
+            drawn_struck: Some(3),
             is_complete: false,
             blocks: Vec::new(),
             honest: 4,
@@ -235,6 +242,19 @@ mod tests {
     fn consequences_are_in_order() {
         assert!(Consequence::ALL.is_sorted());
         assert!(Consequence::ALL.iter().filter(|one| one.is_silent()).all(|one| *one > Consequence::NotBack));
+    }
+
+    #[test]
+    fn what_was_not_struck_says_nothing_of_what_would_come_of_it() {
+        let share = |found: FaultsFound| found.silent_share_at_most().map(|share| (share * 1e3).round() / 1e3);
+        let drawn = FaultsFound { drawn: 100, not_struck: 240, ..none() };
+        assert_eq!(share(FaultsFound { drawn_struck: Some(40), ..drawn.clone() }), Some(0.072));
+        assert_eq!(share(FaultsFound { drawn_struck: Some(0), ..drawn.clone() }), None);
+        // In results of older versions each case may be of a pair of its own.
+        let older = FaultsFound { drawn_struck: None, ..drawn };
+        assert_eq!(share(FaultsFound { not_struck: 60, ..older.clone() }), Some(0.072));
+        assert_eq!(share(FaultsFound { not_struck: 0, ..older.clone() }), Some(0.03));
+        assert_eq!(share(older), None);
     }
 
     #[test]

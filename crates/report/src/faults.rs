@@ -62,15 +62,20 @@ pub fn explored(found: &FaultsFound) -> String {
         [] => String::new(),
         blocks => format!(" for blocks of {}", blocks.join(", ")),
     };
+    let not_struck = match found.not_struck {
+        0 => String::new(),
+        1 => "; in 1 case no request was left to be struck".into(),
+        cases => format!("; in {} cases no request was left to be struck", count(cases)),
+    };
     if found.is_complete {
-        return format!("every request of this load{of_blocks}, each fault");
+        return format!("every request of this load{of_blocks}, each fault{not_struck}");
     }
     let bound = found.silent_share_at_most().map(percent_at_most);
     let bound = bound.map_or_else(String::new, |share| {
         format!("; of the requests and faults not tried below {share} lose or corrupt silently, at 95 %")
     });
     let part = if found.ended_early { "the search ended early: the first" } else { "a sample of" };
-    format!("{part} {} of {} cases{of_blocks}{bound}", count(found.cases), count(found.possible))
+    format!("{part} {} of {} cases{of_blocks}{not_struck}{bound}", count(found.cases), count(found.possible))
 }
 
 /// What speaks against the pick on a disk that fails; none where that was not measured, or nothing does.
@@ -152,5 +157,12 @@ mod tests {
         assert_eq!(explored(&broken), "the search ended early: the first 1 of 48 cases");
         let of_journal = FaultsFound { blocks: vec!["journal".into()], is_complete: true, ..found(&[("full", Lost)]) };
         assert_eq!(explored(&of_journal), "every request of this load for blocks of journal, each fault");
+        let all = FaultsFound { is_complete: true, not_struck: 12, ..found(&[("full", Lost)]) };
+        assert_eq!(
+            explored(&all),
+            "every request of this load, each fault; in 12 cases no request was left to be struck"
+        );
+        let some = FaultsFound { not_struck: 1, ..found(&[("full", Told)]) };
+        assert_eq!(explored(&some), "a sample of 1 of 48 cases; in 1 case no request was left to be struck");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Cases by fault and end.
 fn found(cases: &[(&str, Consequence)]) -> FaultsFound {
     let mut found: FaultsFound = serde_json::from_value(json!({
-        "writes": 90, "flushes": 40, "reads": 0, "possible": 520, "cases": 0, "not_struck": 2, "drawn": 2, "is_complete": false,
+        "writes": 90, "flushes": 40, "reads": 0, "possible": 520, "cases": 0, "not_struck": 0, "drawn": 2, "is_complete": false,
         "honest": 8, "honest_bad": 0, "rows": [], "notes": ["a note"], "seconds": 60.0,
     }))
     .expect("as a trial says it");
