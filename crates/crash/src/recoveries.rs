@@ -73,11 +73,9 @@ impl Recoveries {
     }
 }
 
-/// One where there can't be more: in a guest kernel, of a filesystem that would be taken for one with its copy, and where memory is limited,
-/// which the disks' contents count against.
+/// One where there can't be more: in a guest kernel, and of a filesystem that would be taken for one with its copy.
 fn workers(spec: &TrialSpec, images: &Images, settings: &StorageSettings) -> usize {
-    let can_be_several = images.can_be_several() && settings.has_mountable_copies() && spec.memory_bytes.is_none();
-    if can_be_several { side_by_side(spec) } else { 1 }
+    if images.can_be_several() && settings.has_mountable_copies() { side_by_side(spec) } else { 1 }
 }
 
 /// How many databases of a trial's kind can be brought up side by side, each with mounts of its own.

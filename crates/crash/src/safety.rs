@@ -151,7 +151,7 @@ impl Measurement {
     }
 }
 
-/// The trial that measures a scenario.
+/// The trial that measures a scenario. Its memory has no limit: the contents of disks that show images would count against it.
 pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
     let on_disk = on_disk(&scenario.storage, settings);
     let cut = Cut {
