@@ -14,6 +14,9 @@ pub enum Error {
     /// The folders that its user can reach.
     #[error("cannot prepare the server's folders")]
     Stage(#[from] std::io::Error),
+    /// What this machine kept it from. Says nothing of the data.
+    #[error("this machine kept the server from recovering: give it more memory, or let fewer programs run beside it")]
+    Machine(#[source] service::Error),
 }
 
 /// What is found of a database after a power cut.
@@ -60,14 +63,49 @@ impl Asked {
         let data = self.stage.lend(data, &data_name(name), user.as_ref())?;
         let run = self.stage.folder(name, user.as_ref())?;
         let place = Place::new(data, run);
-        let answers = self.service.ask_recovered(&place, questions)?;
-        Ok(Recovered { answers, logged: self.service.logged(&place)? })
+        asked(&*self.service, &place, questions).map_err(|error| match is_of_machine(&error, &place.data) {
+            true => Error::Machine(error),
+            false => Error::Service(error),
+        })
+    }
+}
+
+fn asked(service: &dyn Service, place: &Place, questions: &[String]) -> Result<Recovered, service::Error> {
+    let answers = service.ask_recovered(place, questions)?;
+    Ok(Recovered { answers, logged: service.logged(place)? })
+}
+
+/// Whether it is the machine that failed: the kernel killed the server, its program could not be started, or its run has no room. Files of
+/// its data are the data's fault.
+fn is_of_machine(error: &service::Error, data: &Path) -> bool {
+    match error {
+        service::Error::File { path, .. } => !path.starts_with(data),
+        other => other.was_killed(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_machine_fails_to_do_is_no_fault_of_the_data() {
+        let data = Path::new("/run/surefoot/postgres-data");
+        let ended = |status: &str| service::Error::Program {
+            program: "postgres".into(),
+            status: status.into(),
+            log: String::new(),
+        };
+        let refused = |path: &str| service::Error::file("write", path)(std::io::ErrorKind::StorageFull.into());
+        let asked = |error: service::Error| is_of_machine(&error, data);
+        assert!(asked(ended("signal 9")) && asked(refused("/run/surefoot/postgres/recovered.conf")));
+        assert!(asked(refused("/usr/lib/postgresql/15/bin/postgres")), "no process could be started");
+        assert!(!asked(ended("signal 6")) && !asked(ended("status 1")), "it gave up");
+        assert!(!asked(refused("/run/surefoot/postgres-data/postmaster.pid")));
+        let slow =
+            service::Error::Slow { server: "postgres".into(), action: "recover", seconds: 60, log: String::new() };
+        assert!(!asked(slow), "we ended it ourselves");
+    }
 
     #[test]
     fn data_that_can_not_be_opened_are_the_databases_fault() {

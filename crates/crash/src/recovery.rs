@@ -161,6 +161,10 @@ impl<'a> Recovery<'a> {
 
     /// Without a look at what is known.
     fn bring_up_anew(&mut self, shown: &mut MountedImage, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+        twice_at_most(|| self.bring_up_once(shown, point, choice))
+    }
+
+    fn bring_up_once(&mut self, shown: &mut MountedImage, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
         let after = match shown.mount(point, choice)? {
             Ok(after) => after,
             Err(error) => return Ok(unmountable(causes(&error).join(": "), shown.units_read()?)),
@@ -168,6 +172,14 @@ impl<'a> Recovery<'a> {
         let found = self.database.look(&after.data_folder, self.work);
         after.unmount()?;
         Ok(Recovered { found: Arc::new(found?), read: shown.units_read()?, is_new: true })
+    }
+}
+
+/// Once more where the machine failed, which may have been short of memory for a moment only.
+fn twice_at_most<T>(mut bring_up: impl FnMut() -> Result<T, Broken>) -> Result<T, Broken> {
+    match bring_up() {
+        Err(Broken::Service(database::Error::Machine(_)) | Broken::Look(_)) => bring_up(),
+        ended => ended,
     }
 }
 
@@ -207,7 +219,27 @@ pub enum Broken {
 
 #[cfg(test)]
 mod tests {
-    use super::of_any_disk;
+    use super::{Broken, database, of_any_disk, twice_at_most};
+    use services::service;
+
+    #[test]
+    fn what_the_machine_kept_from_recovering_is_tried_once_more_and_is_no_finding() {
+        let killed = || {
+            let error =
+                service::Error::Program { program: "postgres".into(), status: "signal 9".into(), log: String::new() };
+            Broken::Service(database::Error::Machine(error))
+        };
+        let tried = |broken: &dyn Fn() -> Broken, failures: u32| {
+            let mut tries = 0;
+            let ended = twice_at_most(|| {
+                tries += 1;
+                if tries > failures { Ok(()) } else { Err(broken()) }
+            });
+            (tries, ended.is_ok())
+        };
+        assert_eq!([0, 1, 2].map(|failures| tried(&killed, failures)), [(1, true), (2, true), (2, false)]);
+        assert_eq!(tried(&|| Broken::Ended, 1), (1, false), "what can't pass");
+    }
 
     /// 12 of 16 bad images once counted as unsteady, because they were seen on another device the second time.
     #[test]

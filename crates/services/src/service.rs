@@ -338,6 +338,13 @@ impl Error {
         move |source| Error::File { action, path, source }
     }
 
+    /// Whether one of its programs was killed (SIGKILL): by the kernel for want of memory, mostly. A server that gives up ends itself by another
+    /// signal or a status, and one that is ended here because it takes too long is [`Error::Slow`].
+    pub fn was_killed(&self) -> bool {
+        // As a server's process has it, and as `ExitStatus` has it.
+        matches!(self, Error::Program { status, .. } if status == "signal 9" || status.starts_with("signal: 9 "))
+    }
+
     /// What the server or its program said last.
     pub fn log(&self) -> &str {
         match self {
@@ -466,6 +473,17 @@ fn written(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_was_killed_is_told_from_who_gave_up() {
+        let of = |status: &str| Error::Program { program: "server".into(), status: status.into(), log: String::new() };
+        assert!(of("signal 9").was_killed() && of("signal: 9 (SIGKILL)").was_killed());
+        for status in ["signal 6", "signal 11", "status 9", "status 137", "exit status: 9", "signal: 6 (SIGABRT)"] {
+            assert!(!of(status).was_killed(), "{status}");
+        }
+        let slow = Error::Slow { server: "server".into(), action: "recover", seconds: 60, log: String::new() };
+        assert!(!slow.was_killed());
+    }
 
     #[test]
     fn what_servers_call_errors_is_told_from_their_everyday_words() {

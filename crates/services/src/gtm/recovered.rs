@@ -35,7 +35,9 @@ pub fn ask(enter: &Path, questions: &[String], deadline: Instant) -> Result<Answ
 
 /// Once it is repaired, what a program can't do is the data's fault. Its status says nothing: it is eight bits of a message's number.
 fn asked(error: Error, words: &[&str]) -> Error {
-    let Error::Program { .. } = &error else { return error };
+    if !matches!(error, Error::Program { .. }) || error.was_killed() {
+        return error;
+    }
     let source = wire::Error::Refused { code: "ERROR".into(), message: error.complaint() };
     Error::Asked { server: "gtm", action: format!("answer `{}`", words.join(" ")), source }
 }
@@ -63,6 +65,20 @@ mod tests {
     use super::*;
     use std::io::Write as _;
     use std::time::Duration;
+
+    #[test]
+    fn a_program_that_was_killed_has_refused_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let enter = folder.path().join("gtm");
+        let question = ["mumps\n-run x".to_string()];
+        let asked = |script: &str| {
+            std::fs::write(&enter, script).expect("written");
+            ask(&enter, &question, Instant::now() + Duration::from_secs(20)).expect_err("it ends badly")
+        };
+        let killed = asked("kill -9 $$");
+        assert!(killed.was_killed(), "{killed:?}");
+        assert!(matches!(asked("echo %GTM-E-DBCCERR; exit 1"), Error::Asked { .. }));
+    }
 
     /// In 9,066 images one was called damaged for "Text file busy".
     #[test]

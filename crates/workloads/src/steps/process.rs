@@ -98,12 +98,13 @@ impl Remote {
     /// What an embedded database in a folder holds, as [`commits::look_at_embedded`]: it may end the process.
     ///
     /// # Errors
-    /// When the process can't be started. Within: what the database says when it does not come up, or that reading it ended the process.
+    /// When the process can't be started, or was killed (SIGKILL), as by a kernel that is short of memory: no page does that. Within: what
+    /// the database says when it does not come up, or that reading it ended the process.
     pub fn look_at_embedded(&self, data_folder: &Path) -> Result<Result<Look, String>, Error> {
         match self.ask(&Order::LookAtEmbedded(data_folder.into())) {
             Ok(look) => Ok(Ok(look)),
             Err(NotAcknowledged { error: Error::Said(words), .. }) => Ok(Err(words)),
-            Err(NotAcknowledged { error: Error::Program { status, .. }, .. }) => {
+            Err(NotAcknowledged { error: Error::Program { status, .. }, .. }) if !status.starts_with("signal: 9 ") => {
                 Ok(Err(format!("reading it ended the program: {status}")))
             }
             Err(NotAcknowledged { error, .. }) => Err(error),
