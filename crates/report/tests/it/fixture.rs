@@ -284,6 +284,7 @@ pub fn is_short(input: &Input) {
         study: Some("oltp-on-filesystems"),
         results: Some("filesystems.surefoot"),
         page: Some("filesystems.html"),
+        work: None,
     };
     let text = report::summary(input, &place, 100, false);
     let lines = text.lines().count();

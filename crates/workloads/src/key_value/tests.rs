@@ -2,6 +2,7 @@
 
 use super::store::{Key, Seen, Shape};
 use super::*;
+use load::workload::WorkloadSettings as _;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;

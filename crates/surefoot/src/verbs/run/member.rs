@@ -241,16 +241,12 @@ mod tests {
             member: None,
         };
         let faults = MeasuredFaults { scenario: label, ended, asked, faults: None, failure: None, member: None };
-        let measure: [&dyn Fn(&mut ledger::Writer) -> Result<(), ledger::Error>; 2] =
-            [&|writer: &mut ledger::Writer| writer.safety(&safety), &|writer: &mut ledger::Writer| {
-                writer.faults(&faults)
-            }];
-        for act in measure {
+        for is_safety in [true, false] {
             ledger::publish(&path, &copy).expect("published");
             assert_eq!(unpublished(work.path()), Vec::<PathBuf>::new());
             write(&|writer: &mut ledger::Writer| {
                 writer.begin_session(&BTreeMap::new(), 1.0)?;
-                act(writer)
+                if is_safety { writer.safety(&safety) } else { writer.faults(&faults) }
             });
             assert_eq!(unpublished(work.path()), std::slice::from_ref(&path));
         }
