@@ -228,10 +228,13 @@ fn what_mariadb_would_tell_a_replica_is_read_from_its_binary_log() {
         std::fs::File::options().write(true).open(&log).and_then(|log| log.set_len(bytes * 9 / 10)).expect("cut off");
         let look = ground.look().unwrap_or_else(|error| panic!("{}", error.log()));
         assert_eq!(look.streams, told, "{format}");
-        for (stream, logged) in look.logged.expect("there is a log") {
-            assert!(!logged.is_empty() && logged.len() < told[&stream].len(), "{format}: {logged:?}");
-            assert!(told[&stream].starts_with(&logged), "{format}: {logged:?}");
+        // One stream's few commits may all be in the part that is gone.
+        let logged = look.logged.expect("there is a log");
+        for (stream, logged) in &logged {
+            assert!(told[stream].starts_with(logged), "{format}: {logged:?}");
         }
+        let [left, all] = [&logged, &told].map(|streams| streams.values().map(Vec::len).sum::<usize>());
+        assert!(0 < left && left < all, "{format}: {left} of {all}");
     }
 }
 
