@@ -299,7 +299,7 @@ fn gtm_says_what_it_refuses_and_a_killed_worker_fails_its_trial() {
 fn connections_that_meet_are_tried_again_and_counted() {
     let world = World::new();
     // By number, and not by time: a busy machine does few in a second.
-    let oltp = "distribution = \"special-0.4\"\ntransactions = 600";
+    let oltp = "distribution = \"special-0.4\"\ntransactions = 300";
     for service in ["postgres", "mariadb"] {
         let text = study(service, "\"workload.oltp.threads\" = [16]", "", oltp, "")
             .replace("table_size = 1000", "table_size = 200");
