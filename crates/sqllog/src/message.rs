@@ -49,6 +49,8 @@ pub fn forgets_all(text: &str) -> bool {
 pub enum Lock {
     /// Takes one.
     Takes,
+    /// Takes those of tables, or of all: all are given back together.
+    TakesTables,
     /// Gives one back.
     GivesBack,
     /// Gives all back.
@@ -61,6 +63,9 @@ pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
     let (mut words, upper) = (script::words(text), text.to_ascii_uppercase());
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
+    let locks_tables = !is_postgres
+        && (first == "LOCK" && second.starts_with("TABLE")
+            || first == "FLUSH" && has(&["WITH READ LOCK", "FOR EXPORT"]));
     let (takes, gives_back, gives_all_back) = if is_postgres {
         (
             has(&[
@@ -73,8 +78,6 @@ pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
             has(&["PG_ADVISORY_UNLOCK_ALL("]) || forgets_all(text),
         )
     } else {
-        let locks_tables = first == "LOCK" && second.starts_with("TABLE")
-            || first == "FLUSH" && has(&["WITH READ LOCK", "FOR EXPORT"]);
         (
             locks_tables || has(&["GET_LOCK("]),
             has(&["RELEASE_LOCK("]),
@@ -83,6 +86,7 @@ pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
     };
     match (takes, gives_back, gives_all_back) {
         (_, _, true) => Some(Lock::GivesAllBack),
+        (true, false, false) if locks_tables => Some(Lock::TakesTables),
         (true, false, false) => Some(Lock::Takes),
         (false, true, false) => Some(Lock::GivesBack),
         _ => None,
@@ -129,8 +133,8 @@ mod tests {
             ("select pg_advisory_unlock(7)", true, Some(Lock::GivesBack)),
             ("DISCARD ALL", true, Some(Lock::GivesAllBack)),
             ("SELECT GET_LOCK('a', 10)", false, Some(Lock::Takes)),
-            ("LOCK TABLES t WRITE", false, Some(Lock::Takes)),
-            ("FLUSH TABLES WITH READ LOCK", false, Some(Lock::Takes)),
+            ("LOCK TABLES t WRITE", false, Some(Lock::TakesTables)),
+            ("FLUSH TABLES WITH READ LOCK", false, Some(Lock::TakesTables)),
             ("FLUSH TABLES", false, None),
             ("SELECT GET_LOCK('a', 10); SELECT RELEASE_LOCK('a')", false, None),
             ("DO RELEASE_LOCK('a')", false, Some(Lock::GivesBack)),

@@ -10,7 +10,8 @@ use wire::{Connection, Error, Param, Statement};
 /// A statement that begins later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
 
-/// So far behind a run's end a session goes on for a lock. One that is held for longer is a leader's, and the run would be this session's alone.
+/// So far behind a run's end a session goes on for a lock. One that is held for longer is a leader's, and the run would be this session's alone;
+/// nobody leads by locks of tables.
 const AHEAD_MICROSECONDS: i64 = 10_000_000;
 
 /// Statements that are looked through for it.
@@ -32,6 +33,8 @@ pub struct Line {
     rows: u64,
     /// Locks that outlive transactions, as far as texts say it.
     locks: u64,
+    /// Whether tables are among them: others wait for these.
+    locks_tables: bool,
     /// Whether its connection was asked for.
     pub is_begun: bool,
     /// Whether an answer is to come.
@@ -97,7 +100,9 @@ impl Line {
                 Ok(None) => return Progress::Waiting,
                 Ok(Some(_)) => {
                     self.keep_prepared(step);
-                    self.locks = held_after(self.locks, part.log.lock(step));
+                    let does = part.log.lock(step);
+                    self.locks = held_after(self.locks, does);
+                    self.locks_tables = self.locks > 0 && (self.locks_tables || does == Some(Lock::TakesTables));
                     tally.latency.record(self.took());
                     tally.answered(&step.expects, step.rows, self.rows);
                 }
@@ -195,10 +200,11 @@ impl Line {
     /// Whether it soon holds fewer locks than now. What it takes and gives back meanwhile is no reason to go on.
     fn gives_back(&self, session: &Session, part: &Part<'_>) -> bool {
         let until = part.to.saturating_add(AHEAD_MICROSECONDS);
-        let ahead = session.steps[self.at..].iter().take(AHEAD_STATEMENTS);
+        let is_near = |place: usize, step: &Step| place < AHEAD_STATEMENTS && step.at_microseconds <= until;
+        let ahead = session.steps[self.at..].iter().enumerate();
         let mut held = self.locks;
         self.locks > 0
-            && ahead.take_while(|step| step.at_microseconds <= until).any(|step| {
+            && ahead.take_while(|(place, step)| self.locks_tables || is_near(*place, step)).any(|(_, step)| {
                 held = held_after(held, part.log.lock(step));
                 held < self.locks
             })
@@ -218,7 +224,7 @@ impl Line {
 /// Locks that are held behind a statement that does this.
 fn held_after(held: u64, does: Option<Lock>) -> u64 {
     match does {
-        Some(Lock::Takes) => held + 1,
+        Some(Lock::Takes | Lock::TakesTables) => held + 1,
         Some(Lock::GivesBack) => held.saturating_sub(1),
         Some(Lock::GivesAllBack) => 0,
         None => held,
