@@ -4,6 +4,7 @@
 
 use crate::counting::Counting;
 use crate::health::RunHealth;
+use crate::limits;
 use crate::marks::Marks;
 use ledger::Reader;
 use ledger::model::{Contents, RunDetail, RunRow, Trial};
@@ -81,7 +82,7 @@ impl Details {
         let mut details = Details::default();
         let counting = Counting::of(contents);
         let runs: Vec<&RunRow> = counting.runs.values().flatten().copied().collect();
-        let step = runs.len().div_ceil(DETAILS_MAX).max(1);
+        let step = if limits::need_all_turns(contents) { 1 } else { runs.len().div_ceil(DETAILS_MAX).max(1) };
         // Of several warm-ups the last: runs are in their order.
         let warm_ups: BTreeMap<i64, i64> =
             contents.runs.iter().filter(|run| run.warm_up).map(|run| (run.trial, run.id)).collect();

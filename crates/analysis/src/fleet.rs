@@ -34,6 +34,8 @@ pub struct Fleet {
     pub kinds: Vec<MachineKind>,
     /// Members of whom something is missing.
     pub holes: Vec<Hole>,
+    /// The part of their level that claims have: less than 1 while a member is missing or goes on.
+    pub share: f64,
     /// One a workload, in plan order; of one whose load has conditions, one a combination of their levels.
     pub parts: Vec<FleetPart>,
     /// The study's limits with each scenario, in the order of the file.
@@ -206,6 +208,7 @@ impl Fleet {
         Some(Fleet {
             members,
             holes,
+            share: answer.share,
             limits: limits::limits(contents, &hosts, kinds.len() == 1),
             hosts,
             kinds,

@@ -114,7 +114,9 @@ pub(crate) fn measured<'a>(
     for (trial, mean) in contents.trial_values(Phase::Main, &limit.metric) {
         known.insert(trial.id);
         let found = all.entry(&trial.scenario).or_default();
-        let of_all = |ends: &(f64, f64)| of_all_operations(limit, details.tails.get(&trial.id), *ends);
+        // A sample of turns is not all operations.
+        let whole = details.tails.get(&trial.id).filter(|_| details.runs_read >= details.runs_all);
+        let of_all = |ends: &(f64, f64)| of_all_operations(limit, whole, *ends);
         let Some(value) = turns.get(&trial.id).map_or(Some(mean), of_all) else {
             found.is_astride = true;
             found.without.insert(trial.round);
@@ -161,6 +163,12 @@ fn of_all_operations(limit: &LimitRecord, tail: Option<&TailOfTrial>, (least, mo
     let (worst, best) = if limit.is_least { (least, most) } else { (most, least) };
     let is_kept = |value: &f64| !is_beyond(limit, *value);
     whole.or(Some(worst).filter(is_kept)).or(Some(best).filter(|best| is_beyond(limit, *best)))
+}
+
+/// Whether a limit is on a percentile of all operations of a trial, which is in the histograms of all its turns.
+pub(crate) fn need_all_turns(contents: &Contents) -> bool {
+    contents.study.analysis.order == Order::Turns
+        && contents.study.limits.iter().any(|limit| limit.metric.ends_with(P99))
 }
 
 /// From its histograms.

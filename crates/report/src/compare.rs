@@ -394,9 +394,13 @@ const OUT_OF_TURN: &str = "The sides did not take turns: between the two session
 /// Whether the two sessions of a pair are no neighbours in time.
 fn is_out_of_turn(pairs: &[[Input; 2]]) -> bool {
     let begun = |input: &Input| input.contents.study.created;
+    let ended =
+        |input: &Input| input.contents.sessions.last().and_then(|session| session.ended).unwrap_or(begun(input));
+    // Measured at the same time, on another machine.
+    let meet = |one: &Input, other: &Input| begun(one) < ended(other) && begun(other) < ended(one);
     let is_between = |[a, b]: &[Input; 2], other: &Input| {
         let (first, last) = (begun(a).min(begun(b)), begun(a).max(begun(b)));
-        first < begun(other) && begun(other) < last
+        first < begun(other) && begun(other) < last && !meet(a, other) && !meet(b, other)
     };
     let mut others = pairs.iter().flat_map(|pair| pairs.iter().flatten().map(move |other| (pair, other)));
     others.any(|(pair, other)| is_between(pair, other))

@@ -299,6 +299,12 @@ impl FleetReport {
         if !holes.is_empty() {
             let each: Vec<String> = holes.iter().map(hole).collect();
             lines.push(format!("Missing, of {members} members: {}.", each.join("; ")));
+            if self.fleet.share < 1.0 {
+                lines.push(format!(
+                    "Until all members are there, claims are held to {} of their level: measure what is missing, on any machine.",
+                    percent(self.fleet.share)
+                ));
+            }
         }
         lines
     }

@@ -15,9 +15,10 @@ use crate::number::{figure, percent, percent_signed, ratio_precise, span};
 use crate::words::Words as _;
 use analysis::changed::Changed;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::looks::Answer;
 use analysis::row::Row;
 use analysis::view::{Part, View};
-use ledger::model::{Contents, Order, RunRow, Scenario};
+use ledger::model::{Contents, Order, Phase, RunRow, Scenario};
 use stats::Verdict;
 use std::collections::BTreeMap;
 
@@ -82,7 +83,10 @@ pub enum Warning {
     /// Runs whose figure was 0; a label and in how many runs each.
     Stalled { workload: String, count: usize, examples: Vec<String>, more_is_better: bool },
     /// The study is still under way, or was cut off.
-    Unfinished,
+    Unfinished {
+        /// Whether it was amid the rounds, so that claims are held to a part of their level.
+        is_amid_rounds: bool,
+    },
 }
 
 impl Warning {
@@ -153,7 +157,7 @@ impl Warning {
             Warning::Stalled { workload, count, examples, .. } => {
                 format!("{workload}: {}", listed(*count, examples, ", "))
             }
-            Warning::Unfinished => "the study is not finished".into(),
+            Warning::Unfinished { .. } => "the study is not finished".into(),
         }
     }
 
@@ -202,7 +206,10 @@ impl Warning {
             Warning::Stalled { .. } => {
                 "A figure of 0 is kept and makes the mean 0: no ratio to it exists, so nothing is claimed of it, and it is never picked."
             }
-            Warning::Unfinished => "Everything here may still change, and claims are held to a part of their level.",
+            Warning::Unfinished { is_amid_rounds: true } => {
+                "Everything here may still change, and claims are held to a part of their level."
+            }
+            Warning::Unfinished { is_amid_rounds: false } => "What comes after the rounds is not whole.",
         }
     }
 
@@ -248,7 +255,7 @@ impl Warning {
             Warning::Stalled { more_is_better: false, .. } => {
                 "Nothing takes no time: make runs longer, or choose a metric that can be measured."
             }
-            Warning::Unfinished => "Run the same command again: it goes on where it stopped.",
+            Warning::Unfinished { .. } => "Run the same command again: it goes on where it stopped.",
         }
     }
 }
@@ -306,7 +313,12 @@ fn unfinished(contents: &Contents) -> Option<Warning> {
         .sessions
         .last()
         .is_some_and(|session| session.ended.is_some() && session.reason.as_deref() != Some("interrupted"));
-    (!ended).then_some(Warning::Unfinished)
+    let has_trials = |phase: &Phase| contents.trials.iter().any(|trial| trial.phase == *phase);
+    let is_amid_rounds = [Phase::Main, Phase::Confirmation]
+        .into_iter()
+        .filter(has_trials)
+        .any(|phase| Answer::of(contents, phase).share < 1.0);
+    (!ended).then_some(Warning::Unfinished { is_amid_rounds })
 }
 
 fn changed(contents: &Contents) -> Option<Warning> {

@@ -13,7 +13,7 @@ impl Warning {
     /// For the short answer; none where the answer may be believed all the same.
     pub fn in_brief(&self) -> Option<String> {
         Some(match self {
-            Warning::Unfinished => "the study is not finished: all of this may still change.".into(),
+            Warning::Unfinished { .. } => "the study is not finished: all of this may still change.".into(),
             Warning::ControlDiffers { difference, .. } => format!(
                 "two copies of the baseline differ by {}: differences of this size may be false.",
                 percent(*difference)

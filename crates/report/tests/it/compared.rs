@@ -210,6 +210,16 @@ fn sessions_in_turns_hold_how_days_differ() {
     let by_side = Comparison::of_sessions(&sorted).expect("a word, no error");
     assert!(by_side.text().contains("did not take turns"), "{}", by_side.text());
     assert!(by_side.mixed().is_some_and(|why| why.contains("did not take turns")) && six.mixed().is_none());
+    // Machines of their own measure pairs at the same time.
+    let mut beside = pairs(1.0, &days);
+    for (machine, pair) in beside.iter_mut().enumerate() {
+        for (input, minutes) in pair.iter_mut().zip([0.0, 30.0]) {
+            let began = 1_795_219_440.0 + minutes * 60.0 + machine as f64;
+            input.contents.study.created = began;
+            input.contents.sessions.last_mut().expect("a session").ended = Some(began + 1500.0);
+        }
+    }
+    assert_eq!(Comparison::of_sessions(&beside).expect("both ran on the host").mixed(), None);
     let mut changed = pairs(1.0, &days);
     changed[2][1].contents.study.hash = "another".into();
     let changed = Comparison::of_sessions(&changed).expect("a word, no error");
@@ -354,7 +364,10 @@ fn an_answer_amid_the_rounds_has_a_share_of_its_level() {
         session.reason = reason.map(String::from);
         session.ended = session.ended.filter(|_| reason.is_some());
         change(&mut contents);
-        View::of(&contents, &report::input::Details::default(), |_, _| true).parts[0].alpha
+        let alpha = View::of(&contents, &report::input::Details::default(), |_, _| true).parts[0].alpha;
+        let text = report::markdown(&Input::new(contents, report::input::Details::default()));
+        assert_eq!(text.contains("a part of their level"), alpha < FIRST, "{text}");
+        alpha
     };
     let share: f64 = analysis::looks::share(6, 20);
     let all: f64 = (4..=20).map(|round| analysis::looks::share(round, 20)).sum();

@@ -447,6 +447,12 @@ fn a_part_of_a_fleet_has_a_share_of_the_level() {
         contents.members.iter_mut().for_each(|member| member.of = of[usize::from(member.number > 4)]);
     };
     assert_eq!(alpha(&|_| ()), (1.0 - 0.95) * 0.5);
+    let said = |of: u32| {
+        let mut contents = fleet(&EIGHT);
+        members(&mut contents, [of, of]);
+        FleetReport::of(&contents, is_choice).expect("a fleet").terminal(300, false).contains("of their level")
+    };
+    assert_eq!([8, 20].map(said), [false, true]);
     let missing = alpha(&|contents| members(contents, [20, 20]));
     let (early, late) = (alpha(&|contents| members(contents, [9, 9])), alpha(&|contents| members(contents, [40, 40])));
     assert!(missing < early && late < missing && early < 0.01, "{early} {missing} {late}");
