@@ -45,9 +45,10 @@ fn a_load_that_acknowledges_before_it_commits_is_found() {
 #[test]
 fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
     // A disk that is stopped between two recoveries is waited for for minutes, so it goes on before that, and nothing hung.
-    let hung = (0..5).map(|_| with_a_stopped_disk()).find(|(_, safety)| safety.unmountable > 0);
-    let (world, safety) = hung.expect("in one of five it is stopped amid a recovery");
-    assert_eq!((safety.grade, safety.unmountable), (Grade::E, 1), "{safety:#?}");
+    let hung = (0..8).map(|_| with_a_stopped_disk()).find(|(_, safety)| safety.unmountable > 0);
+    let (world, safety) = hung.expect("in one of eight it is stopped amid a recovery");
+    // As many hang as there are side by side.
+    assert!(safety.grade == Grade::E && (1..=4).contains(&safety.unmountable), "{safety:#?}");
     assert!(safety.findings[0].what.ends_with("the recovery did not end within 6 s"), "{safety:#?}");
     assert!(safety.unsteady >= 1, "it came up when it was tried again: {safety:#?}");
     assert!(safety.images > 1, "{safety:#?}");
