@@ -4,10 +4,9 @@
 
 use crate::counting::Counting;
 use crate::health::RunHealth;
-use crate::limits;
 use crate::marks::Marks;
 use ledger::Reader;
-use ledger::model::{Contents, RunDetail, RunRow, Trial};
+use ledger::model::{Contents, Order, RunDetail, RunRow, Trial};
 use observe::latency::Latency;
 use std::collections::BTreeMap;
 
@@ -73,6 +72,12 @@ pub struct Details {
     merging: (i64, BTreeMap<String, Latency>),
 }
 
+/// Whether a limit is on a 99th percentile of all operations of a trial, which is in the histograms of all its turns.
+fn needs_all_turns(contents: &Contents) -> bool {
+    contents.study.analysis.order == Order::Turns
+        && contents.study.limits.iter().any(|limit| limit.metric.ends_with("_p99"))
+}
+
 impl Details {
     /// Reads what is kept of the measured runs, and of the warm-ups before them.
     ///
@@ -82,7 +87,7 @@ impl Details {
         let mut details = Details::default();
         let counting = Counting::of(contents);
         let runs: Vec<&RunRow> = counting.runs.values().flatten().copied().collect();
-        let step = if limits::need_all_turns(contents) { 1 } else { runs.len().div_ceil(DETAILS_MAX).max(1) };
+        let step = if needs_all_turns(contents) { 1 } else { runs.len().div_ceil(DETAILS_MAX).max(1) };
         // Of several warm-ups the last: runs are in their order.
         let warm_ups: BTreeMap<i64, i64> =
             contents.runs.iter().filter(|run| run.warm_up).map(|run| (run.trial, run.id)).collect();

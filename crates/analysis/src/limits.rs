@@ -165,12 +165,6 @@ fn of_all_operations(limit: &LimitRecord, tail: Option<&TailOfTrial>, (least, mo
     whole.or(Some(worst).filter(is_kept)).or(Some(best).filter(|best| is_beyond(limit, *best)))
 }
 
-/// Whether a limit is on a percentile of all operations of a trial, which is in the histograms of all its turns.
-pub(crate) fn need_all_turns(contents: &Contents) -> bool {
-    contents.study.analysis.order == Order::Turns
-        && contents.study.limits.iter().any(|limit| limit.metric.ends_with(P99))
-}
-
 /// From its histograms.
 fn whole_p99(tail: &TailOfTrial, metric: &str) -> Option<f64> {
     let operation = metric.strip_suffix(P99)?;
