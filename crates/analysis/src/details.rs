@@ -17,6 +17,8 @@ const DETAILS_MAX: usize = 4_000;
 const LINES_MAX: usize = 40;
 /// Seconds kept of a trial: an hour.
 const SECONDS_MAX: usize = 3_600;
+/// The end of the name of a latency's 99th percentile.
+pub(crate) const P99: &str = "_microseconds_p99";
 /// The quantile of latencies that tails are compared by.
 const TAIL: f64 = 0.99;
 /// Points kept per line, as pairs of minimum and maximum: a saw-tooth stays visible.
@@ -75,7 +77,7 @@ pub struct Details {
 /// Whether a limit is on a 99th percentile of all operations of a trial, which is in the histograms of all its turns.
 fn needs_all_turns(contents: &Contents) -> bool {
     contents.study.analysis.order == Order::Turns
-        && contents.study.limits.iter().any(|limit| limit.metric.ends_with("_p99"))
+        && contents.study.limits.iter().any(|limit| limit.metric.ends_with(P99))
 }
 
 impl Details {

@@ -1,14 +1,12 @@
 //! Whether figures keep the limits that a study holds them against: a maker's rule, or what a service has promised.
 
-use crate::details::{Details, TailOfTrial};
+use crate::details::{Details, P99, TailOfTrial};
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::{Centre, centre, simultaneous};
 use ledger::model::{Contents, LimitRecord, Order, Phase};
 use observe::metric::{Direction, Metric};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The end of a 99th percentile's name.
-const P99: &str = "_microseconds_p99";
 /// What loads call all of their operations together.
 const ALL_OPERATIONS: [&str; 4] = ["transaction", "request", "operation", "statement"];
 

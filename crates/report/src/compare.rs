@@ -114,7 +114,7 @@ impl Comparison {
             said.retain(|line| line != SAME_STUDY && line != EQUAL_FACTS);
         }
         said.extend(unlike);
-        let out_of_turn = is_out_of_turn(pairs).then(|| OUT_OF_TURN.to_string());
+        let out_of_turn = order::out_of_turn(pairs);
         said.extend(out_of_turn.clone());
         let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
@@ -385,25 +385,6 @@ fn check_apart(all: &[&Input]) -> Result<(), Error> {
         .map(|input| &input.contents.study)
         .find(|study| !known.insert((study.created.to_bits(), study.seed)));
     again.map_or(Ok(()), |study| Err(Error::SessionTwice { created: date(study.created) }))
-}
-
-/// What changed from day to day is then a difference between the sides.
-const OUT_OF_TURN: &str = "The sides did not take turns: between the two sessions of a pair lies another one. Name neighbours in pairs, side A first: \
-                           A1 B1 A2 B2 …; a pattern such as `before-*` sorts them by side.";
-
-/// Whether the two sessions of a pair are no neighbours in time.
-fn is_out_of_turn(pairs: &[[Input; 2]]) -> bool {
-    let begun = |input: &Input| input.contents.study.created;
-    let ended =
-        |input: &Input| input.contents.sessions.last().and_then(|session| session.ended).unwrap_or(begun(input));
-    // Measured at the same time, on another machine.
-    let meet = |one: &Input, other: &Input| begun(one) < ended(other) && begun(other) < ended(one);
-    let is_between = |[a, b]: &[Input; 2], other: &Input| {
-        let (first, last) = (begun(a).min(begun(b)), begun(a).max(begun(b)));
-        first < begun(other) && begun(other) < last && !meet(a, other) && !meet(b, other)
-    };
-    let mut others = pairs.iter().flat_map(|pair| pairs.iter().flatten().map(move |other| (pair, other)));
-    others.any(|(pair, other)| is_between(pair, other))
 }
 
 const SAME_STUDY: &str = "Both ran the same study (equal hash).";

@@ -18,7 +18,7 @@ use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::looks::Answer;
 use analysis::row::Row;
 use analysis::view::{Part, View};
-use ledger::model::{Contents, Order, Phase, RunRow, Scenario};
+use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Session};
 use stats::Verdict;
 use std::collections::BTreeMap;
 
@@ -309,10 +309,7 @@ fn more_than(count: usize, examples: &[String]) -> String {
 }
 
 fn unfinished(contents: &Contents) -> Option<Warning> {
-    let ended = contents
-        .sessions
-        .last()
-        .is_some_and(|session| session.ended.is_some() && session.reason.as_deref() != Some("interrupted"));
+    let ended = contents.sessions.last().is_some_and(Session::came_to_an_end);
     let has_trials = |phase: &Phase| contents.trials.iter().any(|trial| trial.phase == *phase);
     let is_amid_rounds = [Phase::Main, Phase::Confirmation]
         .into_iter()

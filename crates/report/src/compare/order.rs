@@ -1,11 +1,10 @@
-//! Which side of a pair of sessions ran first.
+//! In which order the sessions of two sides ran.
 
 use crate::input::Input;
 
 /// A word where one side went first in every pair: what drifts from session to session is then a difference between the sides, of one sign in all
 /// pairs.
 pub(super) fn always_first(pairs: &[[Input; 2]]) -> Option<String> {
-    let begun = |input: &Input| input.contents.study.created;
     let first = pairs.iter().filter(|[a, b]| begun(a) < begun(b)).count();
     let is_always = pairs.len() > 1 && (first == 0 || first == pairs.len());
     is_always.then(|| {
@@ -13,4 +12,27 @@ pub(super) fn always_first(pairs: &[[Input; 2]]) -> Option<String> {
          change places: run A1 B1 B2 A2 A3 B3 …, and name them A1 B1 A2 B2 A3 B3 …."
             .into()
     })
+}
+
+/// What changed from day to day is then a difference between the sides.
+const OUT_OF_TURN: &str = "The sides did not take turns: between the two sessions of a pair lies another one. Name neighbours in pairs, side A first: \
+                           A1 B1 A2 B2 …; a pattern such as `before-*` sorts them by side.";
+
+/// A word where the two sessions of a pair are no neighbours in time.
+pub(super) fn out_of_turn(pairs: &[[Input; 2]]) -> Option<String> {
+    let ended =
+        |input: &Input| input.contents.sessions.last().and_then(|session| session.ended).unwrap_or(begun(input));
+    // Measured at the same time, on another machine.
+    let meet = |one: &Input, other: &Input| begun(one) < ended(other) && begun(other) < ended(one);
+    let is_between = |[a, b]: &[Input; 2], other: &Input| {
+        let (first, last) = (begun(a).min(begun(b)), begun(a).max(begun(b)));
+        first < begun(other) && begun(other) < last && !meet(a, other) && !meet(b, other)
+    };
+    let mut others = pairs.iter().flat_map(|pair| pairs.iter().flatten().map(move |other| (pair, other)));
+    others.any(|(pair, other)| is_between(pair, other)).then(|| OUT_OF_TURN.into())
+}
+
+/// When a session began.
+fn begun(input: &Input) -> f64 {
+    input.contents.study.created
 }
