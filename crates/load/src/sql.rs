@@ -56,7 +56,7 @@ pub struct Sql {
     pub remote: Option<Remote>,
     /// Forms of logs that its server writes (`sqllog::Form`, by name); none: it writes none.
     pub logs: &'static [&'static str],
-    /// Words of statements that lower what a commit promises (its manual), the class that they may lower it to, and why.
+    /// Words of statements, one after the other, that lower what a commit promises (its manual), the class that they may lower it to, and why.
     pub weakening: &'static [(&'static str, Class, &'static str)],
 }
 

@@ -192,6 +192,15 @@ fn wrong(problems: Vec<String>) -> Error {
     Error::Parameter { setting: "scripts", problem: problems.join("; ") }
 }
 
+/// What a reader must know of tables that lose their rows in a crash; none: there are none.
+pub(crate) fn note_of_unsafe(tables: &[String]) -> Option<String> {
+    let words = || {
+        let tables = tables.join(", ");
+        format!("A crash empties or breaks {tables}, whatever the settings promise: no such table keeps its commits.")
+    };
+    (!tables.is_empty()).then(words)
+}
+
 impl Transactions for Sql {
     type Script = Connection;
 
@@ -217,13 +226,7 @@ impl Transactions for Sql {
         if self.unsafe_tables.is_none() {
             self.unsafe_tables = Some(database.unsafe_tables(place)?);
         }
-        let tables = self.unsafe_tables.as_deref().unwrap_or_default();
-        if !tables.is_empty() {
-            let tables = tables.join(", ");
-            outcome.notes.push(format!(
-                "A crash empties or breaks {tables}, whatever the settings promise: no such table keeps its commits."
-            ));
-        }
+        outcome.notes.extend(note_of_unsafe(self.unsafe_tables.as_deref().unwrap_or_default()));
         Ok(())
     }
 

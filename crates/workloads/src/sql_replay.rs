@@ -184,7 +184,7 @@ impl WorkloadSettings for Parameters {
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let log = self.read().map_err(|problem| Error::Parameter { setting: "log", problem })?;
         let database = self.engine.database(&Pragmas::default());
-        Ok(Box::new(SqlReplay { parameters: *self, database, log, replay: None }))
+        Ok(Box::new(SqlReplay { parameters: *self, database, log, replay: None, unsafe_tables: Vec::new() }))
     }
 }
 
@@ -205,6 +205,8 @@ struct SqlReplay {
     database: Box<dyn Database>,
     log: Arc<Log>,
     replay: Option<Replay>,
+    /// As the dump made them. Those that the log makes are told by its statements.
+    unsafe_tables: Vec<String>,
 }
 
 impl Workload for SqlReplay {
@@ -229,6 +231,8 @@ impl Workload for SqlReplay {
             Some(replay) => replay,
             None => {
                 self.database.checkpoint(&place)?;
+                // Before a session holds locks.
+                self.unsafe_tables = self.database.unsafe_tables(&place)?;
                 self.replay.insert(Replay::new(&self.log, context.runs as usize))
             }
         };
@@ -249,7 +253,9 @@ impl Workload for SqlReplay {
                 format!("no statement is left for one of its {} runs: a longer log, or fewer runs", context.runs);
             return Err(Error::Parameter { setting: "log", problem });
         }
-        Ok(outcome::of(&self.log, tally, self.parameters.pace(), self.parameters.errors_max))
+        let mut outcome = outcome::of(&self.log, tally, self.parameters.pace(), self.parameters.errors_max);
+        outcome.notes.extend(sql::note_of_unsafe(&self.unsafe_tables));
+        Ok(outcome)
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {

@@ -79,6 +79,21 @@ fn a_log_is_replayed_in_parts_and_its_errors_come_again() {
     }
 }
 
+/// The settings promise more than a table of a dump keeps.
+#[test]
+fn tables_of_a_dump_that_a_crash_empties_are_said() {
+    let world = World::new();
+    world.write("pg.log", POSTGRES);
+    world.write(
+        "pg.sql",
+        "--\n-- PostgreSQL database dump\n--\nCREATE UNLOGGED TABLE public.scratch (a integer);\n\
+         --\n-- PostgreSQL database dump complete\n--\n",
+    );
+    world.write("s.toml", study("postgres", "pg.log", "dump = \"pg.sql\""));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    world.surefoot(&["report", "s.surefoot", "--full"]).says("A crash empties or breaks scratch");
+}
+
 #[test]
 fn an_error_that_the_log_had_not_fails_the_run() {
     let world = World::new();

@@ -368,6 +368,13 @@ mod tests {
         assert_eq!(class("CREATE UNLOGGED TABLE t (a int)", postgres), Some(Class::LosesAll));
         assert_eq!(class("create table t (a int) engine=MyISAM", mariadb), Some(Class::MayCorrupt));
         assert_eq!(class("PRAGMA synchronous = 0", sqlite), Some(Class::MayCorrupt));
+        assert_eq!(class("SET SESSION default_storage_engine = 'Aria'", mariadb), Some(Class::MayCorrupt));
+        assert_eq!(class("ALTER TABLE t ENGINE MEMORY", mariadb), Some(Class::LosesAll));
+        assert_eq!(class("PRAGMA main.journal_mode(off)", sqlite), Some(Class::MayCorrupt));
+        // Words of the user's own that say nothing of flushes.
         assert_eq!(class("INSERT INTO unlogged_users VALUES ('memory')", postgres), None);
+        assert_eq!(class("INSERT INTO posts VALUES ('<nav aria-label=\\'MyISAM\\'>')", mariadb), None);
+        assert_eq!(class("SELECT memory FROM machines", mariadb), None);
+        assert_eq!(class("PRAGMA foreign_keys = ON", sqlite), None);
     }
 }
