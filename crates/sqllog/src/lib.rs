@@ -113,7 +113,8 @@ pub enum Problem {
     Prefix(String),
     /// Too much of it is something else.
     #[error(
-        "{bad} of {lines} lines are not of the form `{form}` (line {first} is the first); see `bad_lines_max` and `form`"
+        "{bad} of {lines} lines are not of the form `{form}` (line {first} is the first); see `bad_lines_max`, `form` and, of \
+         `stderr`, `log_line_prefix`"
     )]
     BadLines {
         /// How many.

@@ -55,17 +55,17 @@ pub fn iso(text: &str) -> Option<(i64, &str)> {
         return None;
     }
     let (of_day, rest) = clock(text.get(11..)?)?;
-    let is_zone = |c: char| c.is_ascii_alphanumeric() || "+-:".contains(c);
-    let named = if rest.starts_with(is_zone) { rest } else { rest.strip_prefix(' ').unwrap_or("") };
-    // `2026-11-24 01:02:03 [12]` has none.
-    let has_zone = named.starts_with(|c: char| c.is_ascii_uppercase() || c == '+' || c == '-');
-    let length = if has_zone {
-        named.find(|c: char| !is_zone(c) || c == ':' && named.starts_with(|c: char| c.is_ascii_uppercase()))
-    } else {
-        Some(0)
+    let named = rest.strip_prefix(' ').unwrap_or(rest);
+    // A name has letters, a number digits: `2026-11-24 01:02:03 [12]` has neither, and what follows may begin with a sign.
+    let is_in_name = |c: char| c.is_ascii_alphabetic();
+    let is_in_number = |c: char| c.is_ascii_digit() || c == ':';
+    let length = match named.chars().next() {
+        Some(c) if c.is_ascii_uppercase() => named.find(|c| !is_in_name(c)).unwrap_or(named.len()),
+        Some('+' | '-') => 1 + named[1..].find(|c| !is_in_number(c)).unwrap_or(named.len() - 1),
+        _ => 0,
     };
-    let (zone_text, after) = named.split_at(length.unwrap_or(named.len()));
-    let rest = if has_zone { after } else { rest };
+    let (zone_text, after) = named.split_at(length);
+    let rest = if length > 0 { after } else { rest };
     Some((days(year, month, day) * 86_400_000_000 + of_day - zone(zone_text), rest))
 }
 
@@ -91,6 +91,7 @@ mod tests {
             ("2026-11-24 01:02:03.456 UTC [12] x", second + 456_000, " [12] x"),
             ("2026-11-24 01:02:03 UTC:10.0.0.1(5)", second, ":10.0.0.1(5)"),
             ("2026-11-24 01:02:03 [12]", second, " [12]"),
+            ("2026-11-24 01:02:03 UTC-6a23.1f-LOG", second, "-6a23.1f-LOG"),
             ("2026-11-24 03:02:03 +02 [12]", second, " [12]"),
             ("2026-11-24T01:02:03.123456Z\t 8", second + 123_456, "\t 8"),
             ("2026-11-24T02:32:03.5+01:30\t 8", second + 500_000, "\t 8"),

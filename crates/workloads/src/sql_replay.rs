@@ -41,7 +41,7 @@ const SETTINGS: &[Setting] = &[
     Setting::new("form", Is::Choice(&["auto", "stderr", "csv", "json", "general", "slow"]), "auto")
         .help("The log's form: PostgreSQL's `stderr`, `csv` or `json`, MariaDB's and MySQL's `general` or `slow` log. `auto`: as its beginning says."),
     Setting::new("log_line_prefix", Is::Text, "")
-        .help("Of PostgreSQL's form `stderr`: the server's setting of this name. Empty: the first of those that are common and that the log has."),
+        .help("Of PostgreSQL's form `stderr`: the server's setting of this name. Empty: of those that are common, the one that most of its first lines have."),
     Setting::new("database", Is::Text, "")
         .help("The database whose sessions are replayed, where the log has several."),
     Setting::new("dump", Is::Text, "")

@@ -38,14 +38,18 @@ pub struct Head<'a> {
     pub code: Option<&'a str>,
 }
 
-/// Prefixes that are common: Debian's, PostgreSQL's own, those of pgBadger's manual, Amazon RDS's, pgreplay's.
-pub const COMMON: [&str; 9] = [
+/// Prefixes that are common: Debian's, PostgreSQL's own and its manual's, those of pgBadger's manual, Amazon RDS's, Azure's, pgreplay's.
+pub const COMMON: [&str; 13] = [
+    "%m [%p] %q%u@%d/%a ",
     "%m [%p] %q%u@%d ",
     "%m [%p] ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
     "%t [%p]: [%l-1] user=%u,db=%d ",
+    "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: db=%d,user=%u,app=%a,client=%h ",
     "%t [%p]: ",
     "%t:%r:%u@%d:[%p]:",
+    "%t-%c-",
     "%m [%c] ",
     "%m %u@%d %p %r ",
     "%m|%u|%d|%c|",
@@ -89,11 +93,18 @@ impl Prefix {
         Ok(Prefix(parts))
     }
 
-    /// The first of the common ones that these lines have; without one, PostgreSQL's own.
-    pub fn guess<'a>(mut lines: impl Iterator<Item = &'a str>) -> Prefix {
-        let known = || COMMON.iter().map(|text| Prefix::new(text).expect("the common ones are right"));
-        let found = lines.find_map(|line| known().find(|prefix| prefix.read(line).is_some()));
-        found.unwrap_or_else(|| Prefix::new(COMMON[1]).expect("the common ones are right"))
+    /// Of the common ones the one that most of these lines have, and of several the first; without one, PostgreSQL's own.
+    pub fn guess<'a>(lines: impl Iterator<Item = &'a str>) -> Prefix {
+        let lines: Vec<&str> = lines.collect();
+        let mut found = (0, COMMON[2]);
+        for text in COMMON {
+            let prefix = Prefix::new(text).expect("the common ones are right");
+            let read = lines.iter().filter(|line| prefix.read(line).is_some()).count();
+            if read > found.0 {
+                found = (read, text);
+            }
+        }
+        Prefix::new(found.1).expect("the common ones are right")
     }
 
     /// What it says at a line's beginning, with the severity and the text of the message; none: the line does not begin so.
@@ -101,9 +112,14 @@ impl Prefix {
         let mut head = Head::default();
         let mut rest = line;
         for (index, part) in self.0.iter().enumerate() {
-            // A field ends where the next literal begins: of these, none but the last has a blank in it.
+            // A field ends where the next literal begins. The last one may be a program's name with blanks: it ends before the severity.
+            let may_have_blanks = *part == Part::Other && index + 2 == self.0.len();
             let field = |rest: &'a str| -> Option<(&'a str, &'a str)> {
                 match self.0.get(index + 1) {
+                    Some(Part::Literal(next)) if may_have_blanks => {
+                        let length = rest[..severity_at(rest)?].strip_suffix(next.as_str())?.len();
+                        Some(rest.split_at(length))
+                    }
                     Some(Part::Literal(next)) => rest.find(next.as_str()).map(|at| rest.split_at(at)),
                     Some(_) => Some(rest.split_at(rest.find(' ').unwrap_or(rest.len()))),
                     None => severity_at(rest).map(|at| rest.split_at(at)),
@@ -195,8 +211,8 @@ fn severity(text: &str) -> Option<(&str, &str)> {
 /// Where the severity begins.
 fn severity_at(text: &str) -> Option<usize> {
     let end = text.find(":  ")?;
-    let at = text[..end].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
-    SEVERITIES.contains(&&text[at..end]).then_some(at)
+    let word = text[..end].rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    SEVERITIES.contains(&word).then_some(end - word.len())
 }
 
 #[cfg(test)]
@@ -213,34 +229,80 @@ mod tests {
     #[test]
     fn prefixes_are_read() {
         let lines = [
-            (COMMON[0], "2026-11-24 01:02:03.456 UTC [12] joe@shop LOG:  statement: SELECT 1", 12, Some("shop")),
-            (COMMON[0], "2026-11-24 01:02:03.456 UTC [12] LOG:  statement: SELECT 1", 12, None),
+            (COMMON[1], "2026-11-24 01:02:03.456 UTC [12] joe@shop LOG:  statement: SELECT 1", 12, Some("shop")),
             (COMMON[1], "2026-11-24 01:02:03.456 UTC [12] LOG:  statement: SELECT 1", 12, None),
+            (COMMON[2], "2026-11-24 01:02:03.456 UTC [12] LOG:  statement: SELECT 1", 12, None),
             (
-                COMMON[2],
+                COMMON[3],
                 "2026-11-24 01:02:03 UTC [12]: [7-1] user=joe,db=shop,app=my app,client=::1 LOG:  statement: SELECT 1",
                 12,
                 Some("shop"),
             ),
             (
-                COMMON[5],
+                COMMON[8],
                 "2026-11-24 01:02:03 UTC:10.0.0.1(5):joe@shop:[12]:LOG:  statement: SELECT 1",
                 12,
                 Some("shop"),
             ),
             (
-                COMMON[8],
+                COMMON[12],
                 "2026-11-24 01:02:03.456 UTC|joe|shop|6a23.1f|LOG:  statement: SELECT 1",
                 0x6a23_0000_001f,
                 Some("shop"),
             ),
-            (COMMON[6], "2026-11-24 01:02:03.456 UTC [6a23.1f] LOG:  statement: SELECT 1", 0x6a23_0000_001f, None),
+            (COMMON[10], "2026-11-24 01:02:03.456 UTC [6a23.1f] LOG:  statement: SELECT 1", 0x6a23_0000_001f, None),
+            (
+                COMMON[0],
+                "2026-11-24 01:02:03.456 UTC [12] joe@shop/PostgreSQL JDBC Driver LOG:  statement: SELECT 1",
+                12,
+                Some("shop"),
+            ),
+            (
+                COMMON[5],
+                "2026-11-24 01:02:03 UTC [12]: user=joe,db=shop,app=my app,client=::1 LOG:  statement: SELECT 1",
+                12,
+                Some("shop"),
+            ),
+            (
+                COMMON[6],
+                "2026-11-24 01:02:03 UTC [12]: db=shop,user=joe,app=,client= LOG:  statement: SELECT 1",
+                12,
+                Some("shop"),
+            ),
+            (COMMON[9], "2026-11-24 01:02:03 UTC-6a23.1f-LOG:  statement: SELECT 1", 0x6a23_0000_001f, None),
             ("%n|%5p|%-6d|%e|", "1795482123.456|   12|shop  |00000|LOG:  statement: SELECT 1", 12, Some("shop")),
         ];
         for (prefix, line, key, database) in lines {
             check(prefix, line, key, database);
-            let guessed = Prefix::guess([line].into_iter()).read(line);
-            assert!(guessed.is_some_and(|(head, ..)| head.key == key) || !COMMON.contains(&prefix), "{line}");
+            let prefix_guessed = Prefix::guess([line].into_iter());
+            let guessed =
+                prefix_guessed.read(line).is_some_and(|(head, ..)| (head.key, head.database) == (key, database));
+            assert!(guessed || !COMMON.contains(&prefix), "{line}");
+        }
+    }
+
+    /// The first lines have no session, and fit several.
+    #[test]
+    fn the_prefix_that_most_lines_have_is_guessed() {
+        let line = |session: &str| format!("2026-11-24 01:02:03.456 UTC [12] {session}LOG:  statement: SELECT 1");
+        for (session, database) in [("joe@shop ", "shop"), ("joe@shop/my app ", "shop")] {
+            let lines = [line(""), line(session), line(session)];
+            let prefix = Prefix::guess(lines.iter().map(String::as_str));
+            let head = prefix.read(&lines[1]).map(|(head, ..)| head.database);
+            assert_eq!(head, Some(Some(database)), "{session}");
+        }
+    }
+
+    #[test]
+    fn a_log_in_another_language_is_no_panic() {
+        let lines = [
+            "2026-11-24 01:02:03.456 MSK [12] ОТМЕТКА:  оператор: SELECT 1",
+            "2026-11-24 01:02:03.456 MSK [12] joe@é:  x",
+        ];
+        for line in lines {
+            for prefix in COMMON.into_iter().chain(["%m [%p] %a"]) {
+                assert_eq!(Prefix::new(prefix).expect("a prefix").read(line), None, "{prefix}");
+            }
         }
     }
 

@@ -18,7 +18,7 @@ pub struct ReplayArgs {
     /// A database server's log is of this form [default: as its beginning says]
     #[arg(long, value_name = "FORM", value_parser = ["stderr", "csv", "json", "general", "slow"])]
     pub form: Option<String>,
-    /// The server's `log_line_prefix`, of PostgreSQL's form `stderr` [default: the first of those that are common]
+    /// The server's `log_line_prefix`, of PostgreSQL's form `stderr` [default: the common one that fits]
     #[arg(long, value_name = "PREFIX")]
     pub log_line_prefix: Option<String>,
     /// Replay the sessions on this database, of a log that has several
