@@ -1,7 +1,7 @@
 //! One line of an access log: Common and Combined Log Format, with or without the virtual host before them (Debian's
-//! `vhost_combined`), nginx's default (which is Combined), and JSON lines.
+//! `vhost_combined`), nginx's default (which is Combined), lighttpd's (which has the virtual host behind the address), and JSON lines.
 //!
-//! Formats: Apache's mod_log_config, nginx's ngx_http_log_module. Bytes in, slices of them out: a log is replayed as fast as
+//! Formats: Apache's mod_log_config, nginx's ngx_http_log_module, lighttpd's mod_accesslog. Bytes in, slices of them out: a log is replayed as fast as
 //! it can be read.
 
 mod json;
@@ -120,9 +120,19 @@ fn host_of(before: &[u8]) -> Option<&[u8]> {
     let before = before.strip_suffix(b" ").unwrap_or(before);
     let blanks = before.iter().filter(|byte| **byte == b' ').count();
     let (host, rest) = word(before);
+    if blanks == 2 {
+        return host_as_identity(host, word(rest).0);
+    }
     // After an address comes mostly an identity that nobody asked for. Before another one it is an address that nobody knew.
     let is_identity = rest.starts_with(b"- ") && !rest.starts_with(b"- - ");
     (blanks == 3 && !is_identity).then(|| without_port(host))
+}
+
+/// lighttpd's own format is `%h %V %u`: an address, never a name, and the host that was asked for. Nobody's identity is like one.
+fn host_as_identity<'a>(address: &[u8], host: &'a [u8]) -> Option<&'a [u8]> {
+    let is_host = host.contains(&b'.') || host.contains(&b':') || host == b"localhost";
+    let is_address = || std::str::from_utf8(address).is_ok_and(|address| address.parse::<std::net::IpAddr>().is_ok());
+    (is_host && is_address()).then(|| without_port(host))
 }
 
 fn without_port(host: &[u8]) -> &[u8] {
@@ -265,6 +275,21 @@ mod tests {
         // The address is `X-Forwarded-For`'s, of clients without a proxy.
         assert_eq!(before("www.example.org - - -").as_deref(), Some("www.example.org"));
         assert_eq!(before("www.example.org - - frank").as_deref(), Some("www.example.org"));
+    }
+
+    #[test]
+    fn lighttpd_has_the_virtual_host_behind_the_address() {
+        let host = |words: &str| {
+            let line = format!(r#"{words} [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "-""#);
+            parse(line.as_bytes()).expect("a line").host.map(|host| text(&host).to_string())
+        };
+        assert_eq!(host("10.0.0.1 www.example.org -").as_deref(), Some("www.example.org"));
+        assert_eq!(host("2001:db8::7 localhost:8080 frank").as_deref(), Some("localhost"));
+        assert_eq!(host("10.0.0.1 [::1]:80 -").as_deref(), Some("[::1]"));
+        for none in ["10.0.0.1 - -", "10.0.0.1 frank frank", "www.example.org 10.0.0.1 -", "10.0.0.1 - www.example.org"]
+        {
+            assert_eq!(host(none), None, "{none}");
+        }
     }
 
     #[test]
