@@ -30,6 +30,14 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         return sql::run(args);
     }
     let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
+    if url.target != "/" {
+        let error = anyhow!(
+            "{}: a log has whole paths, which are asked for as they are: `{}` has no effect",
+            args.url,
+            url.target
+        );
+        return Err(bad(error).hint("give the server alone, like http://127.0.0.1:8080"));
+    }
     let of_databases = [
         (args.form.is_some(), "--form"),
         (args.log_line_prefix.is_some(), "--log-line-prefix"),

@@ -213,6 +213,9 @@ fn a_log_that_is_none_is_refused() {
     world.surefoot(&["replay", "cut.log.gz", url]).status(2).says("cannot read cut.log.gz");
     world.write("good.log", site(&world, 3).join("\n"));
     world.surefoot(&["replay", "good.log", "ftp://x/"]).status(2).says("use http:// or https://");
+    let said = world.surefoot(&["replay", "good.log", "http://127.0.0.1:9/shop/"]).status(2);
+    said.says("`/shop/` has no effect").says("give the server alone");
+    world.surefoot(&["replay", "good.log", "http://127.0.0.1:9/"]).status(3).says("connection refused");
     world.surefoot(&["replay", "good.log", url, "--insecure"]).status(2).says("are for https://");
     let said = world.surefoot(&["replay", "good.log", "https://127.0.0.1:9", "--ca-file", "good.log"]).status(2);
     said.says("wrong data in good.log: expected certificates in PEM form, found none");
