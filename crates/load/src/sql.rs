@@ -150,7 +150,7 @@ pub enum Cell {
     Integer(i64),
     /// A fraction.
     Double(f64),
-    /// Text without tabs, line ends, quotes or backslashes.
+    /// Text.
     Text(String),
 }
 

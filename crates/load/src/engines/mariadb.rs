@@ -132,6 +132,11 @@ impl MariaDb {
     }
 }
 
+/// As a statement has it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
 impl Database for MariaDb {
     fn engine(&self) -> &'static Engine {
         &ENGINE
@@ -180,7 +185,7 @@ impl Database for MariaDb {
                         Cell::Boolean(value) => write!(sql, "{comma}{value}"),
                         Cell::Integer(value) => write!(sql, "{comma}{value}"),
                         Cell::Double(value) => write!(sql, "{comma}{value:?}"),
-                        Cell::Text(text) => write!(sql, "{comma}'{text}'"),
+                        Cell::Text(text) => write!(sql, "{comma}{}", quoted(text)),
                     };
                 }
                 sql.push(')');
@@ -298,6 +303,11 @@ impl Database for MariaDb {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_one_value_whatever_it_has() {
+        assert_eq!(quoted("L'Aquila\\"), "'L''Aquila\\\\'");
+    }
 
     /// MariaDB 10.11's files, as surefoot names the binary log, and MySQL 8.4's.
     #[test]
