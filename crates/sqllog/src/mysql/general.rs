@@ -6,8 +6,8 @@ use crate::sessions::{Expects, Sessions, Statement, Way};
 use crate::time;
 use std::collections::HashSet;
 
-/// Commands of the protocol, as both servers name them.
-const COMMANDS: [&str; 22] = [
+/// Commands of the protocol, as both servers name them (`sql_parse.cc`). One that was missing would be taken for lines of the statement before it.
+const COMMANDS: [&str; 34] = [
     "Connect",
     "Query",
     "Init DB",
@@ -30,6 +30,18 @@ const COMMANDS: [&str; 22] = [
     "Bulk_execute",
     "Binlog Dump",
     "Create DB",
+    "Drop DB",
+    "Shutdown",
+    "Debug",
+    "Time",
+    "Delayed insert",
+    "Table Dump",
+    "Connect Out",
+    "Register Slave",
+    "Register Replica",
+    "Daemon",
+    "Binlog Dump GTID",
+    "Reset Connection",
 ];
 
 /// A command whose lines are being read.

@@ -67,7 +67,8 @@ fn take<'a>(head: &mut Head<'a>, line: &'a str) {
         return;
     }
     head.key = number("Thread_id: ").unwrap_or(head.key);
-    let schema = after("Schema: ").map(|name| if name == "QC_hit:" { "" } else { name });
+    // Of a session on no database the next name follows: MariaDB's `QC_hit:`, Percona's `Last_errno:`.
+    let schema = after("Schema: ").map(|name| if name.ends_with(':') { "" } else { name });
     head.database = schema.or(head.database);
     head.seconds = after("Query_time: ").and_then(|text| text.parse().ok()).unwrap_or(head.seconds);
     head.rows_sent = number("Rows_sent: ").or(head.rows_sent);

@@ -217,6 +217,38 @@ fn use_in_a_slow_log_is_the_servers_or_a_clients() {
     assert_eq!(log.sessions[0].databases, [(0, "my shop".into())]);
 }
 
+/// A replica that connects, and a server that is shut down: their commands are no lines of the statement before them.
+#[test]
+fn commands_of_the_protocol_end_the_statement_before_them() {
+    let at = |second: u32| format!("2026-11-24T01:02:{second:02}.000000Z\t    8 ");
+    let asked = [
+        "Query\tSELECT 1",
+        "Binlog Dump GTID\tLog: '' Pos: 4 GTIDs: ''",
+        "Query\tSELECT 2",
+        "Shutdown\t",
+        "Query\tSELECT\n3",
+    ];
+    let log: String = (3..).zip(asked).map(|(second, line)| at(second) + line + "\n").collect();
+    let log = read(&log, &Options::default()).expect("a log");
+    assert_eq!(words(&log, &log.sessions[0]), ["SELECT 1 []?", "SELECT 2 []?", "SELECT 3 []?"]);
+    assert_eq!(log.left_out, [(Reason::Command, 2)].into());
+}
+
+/// Percona's form, before a database was chosen and after it.
+#[test]
+fn no_database_is_not_the_next_name() {
+    let entry = |schema: &str, rest: &str| {
+        format!(
+            "# Time: 2026-11-24T01:02:03.323456Z\n# User@Host: joe[joe] @ localhost []  Id:     8\n\
+             # Schema: {schema}  Last_errno: 0  Killed: 0\n\
+             # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=1;\n{rest};\n"
+        )
+    };
+    let log = entry("", "SET NAMES utf8mb4") + &entry("shop", "SELECT 1");
+    let log = read(&log, &Options::default()).expect("one database");
+    assert_eq!(words(&log, &log.sessions[0]), ["SET NAMES utf8mb4 []?", "SELECT 1 []?"]);
+}
+
 /// A blob as the general log has it.
 #[test]
 fn bytes_that_are_no_text_are_not_sent_as_others() {
