@@ -27,6 +27,7 @@ pub static ENGINE: Engine = Engine {
             marks: &[b"MySQL dump", b"MariaDB dump"],
             end: Some("-- Dump completed"),
             elsewhere: &["USE ", "CREATE DATABASE "],
+            beside: None,
             without: "name one database, without --databases",
         }],
         has_unnamed_statements: false,

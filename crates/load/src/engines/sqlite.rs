@@ -25,12 +25,21 @@ pub static ENGINE: Engine = Engine {
     sql: Some(Sql {
         open: |pragmas| Box::new(Sqlite(pragmas.clone())),
         dumps: &[
-            DumpForm { what: "an SQLite file", marks: &[MAGIC], end: None, elsewhere: &[], without: "" },
+            DumpForm {
+                what: "an SQLite file",
+                marks: &[MAGIC],
+                end: None,
+                elsewhere: &[],
+                // While a program has it open, or after a crash (sqlite.org/wal.html).
+                beside: Some("-wal"),
+                without: "`sqlite3 FILE '.backup COPY'` makes a whole one",
+            },
             DumpForm {
                 what: "a text of SQLite's `.dump`",
                 marks: &[b"PRAGMA foreign_keys=OFF;"],
                 end: Some("COMMIT;"),
                 elsewhere: &[],
+                beside: None,
                 without: "",
             },
         ],

@@ -1,5 +1,7 @@
 //! Forms of dumps: how each is known by its beginning, and known to be whole by its end.
 
+use std::path::Path;
+
 /// A form of dump.
 #[derive(Debug, Clone, Copy)]
 pub struct DumpForm {
@@ -11,7 +13,9 @@ pub struct DumpForm {
     pub end: Option<&'static str>,
     /// A line that begins so puts the tables into another database.
     pub elsewhere: &'static [&'static str],
-    /// How the tool is asked for a dump without such a line.
+    /// A file of its name with this end has rows that it lacks; none: it has all.
+    pub beside: Option<&'static str>,
+    /// How the tool is asked for a dump without such a line, or such a file.
     pub without: &'static str,
 }
 
@@ -19,6 +23,14 @@ pub struct DumpForm {
 const FIRST_LINES: usize = 5;
 
 impl DumpForm {
+    /// That a part of its rows is in another file; none: nothing shows it.
+    pub fn lacks(&self, path: &Path) -> Option<String> {
+        let mut beside = path.as_os_str().to_os_string();
+        beside.push(self.beside?);
+        let has_rows = std::fs::metadata(&beside).is_ok_and(|file| file.len() > 0);
+        has_rows.then(|| format!("its latest rows are in {} alone: {}", Path::new(&beside).display(), self.without))
+    }
+
     /// Whether a file that begins so has this form.
     pub fn is_form_of(&self, head: &[u8]) -> bool {
         let mut lines = head.split(|byte| *byte == b'\n').take(FIRST_LINES);

@@ -281,7 +281,9 @@ pub fn dump(path: &Path, engine: &Engine) -> (Vec<String>, u64, String) {
     match look() {
         Err(error) => (vec![format!("dump: cannot read {shown}: {error}")], 0, String::new()),
         Ok((head, tail, metadata)) => {
-            let problem = dump_problem(&head, &tail, engine);
+            let of_form =
+                || engine.facts().dumps.iter().filter(|form| form.is_form_of(&head)).find_map(|form| form.lacks(path));
+            let problem = dump_problem(&head, &tail, engine).or_else(of_form);
             let key = format!("{shown} of {} bytes, {}.{:09}", metadata.len(), metadata.mtime(), metadata.mtime_nsec());
             (problem.map(|problem| format!("dump: {shown}: {problem}")).into_iter().collect(), metadata.len(), key)
         }
@@ -342,6 +344,20 @@ mod tests {
         let created = pg.replace("CREATE TABLE", "CREATE DATABASE shop;\nCREATE TABLE");
         assert!(problem(&created, postgres).expect("elsewhere").contains("--create"));
         assert_eq!(problem("CREATE TABLE by_hand (a int);", mariadb), None);
+    }
+
+    /// A copy of a file that a program has open is without what that wrote last.
+    #[test]
+    fn an_sqlite_file_without_its_latest_rows_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, wal) = (folder.path().join("shop.db"), folder.path().join("shop.db-wal"));
+        std::fs::write(&file, b"SQLite format 3\0").expect("written");
+        let problems = || dump(&file, &sqlite::ENGINE).0;
+        assert_eq!(problems(), [""; 0]);
+        std::fs::write(&wal, b"").expect("written");
+        assert_eq!(problems(), [""; 0], "all of it was taken over");
+        std::fs::write(&wal, b"rows").expect("written");
+        assert!(problems()[0].contains("shop.db-wal alone: `sqlite3 FILE"), "{:?}", problems());
     }
 
     #[test]
