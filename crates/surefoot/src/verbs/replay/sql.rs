@@ -53,10 +53,19 @@ impl Target {
             _ => (place, remote.port),
         };
         let (option, example) = remote.socket_option;
-        let mut options = query.split('&').filter_map(|pair| pair.split_once('='));
-        let socket = options.find(|(name, value)| *name == option && value.starts_with(['/', '%']));
+        let mut socket = None;
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some((name, value)) if name == option && value.starts_with(['/', '%']) => socket = Some(value),
+                // `sslmode=require` among them.
+                _ => {
+                    let only = format!("only `{option}={example}` has one, and nothing goes through TLS");
+                    return Err(format!("`{pair}` would have no effect: {only}"));
+                }
+            }
+        }
         let address = match socket {
-            Some((_, value)) => Address::Socket((remote.socket)(&decoded(value), port)),
+            Some(value) => Address::Socket((remote.socket)(&decoded(value), port)),
             None if host.is_empty() => {
                 return Err(format!("it names no host; a server's socket is named by ?{option}={example}"));
             }
@@ -271,9 +280,13 @@ mod tests {
             assert_eq!((target.address, target.user.as_str()), (address, user), "{url}");
             assert_eq!((target.password.as_deref(), target.database.as_str()), (password, database), "{url}");
         }
-        for (url, said) in
-            [("postgres:///shop", "no host"), ("mysql://a:x@b:1z/c", "no port"), ("http://a", "no database")]
-        {
+        for (url, said) in [
+            ("postgres:///shop", "no host"),
+            ("postgres://a@b/c?sslmode=require", "`sslmode=require` would have no effect"),
+            ("postgres://a@/c?host=db.example.org", "no effect"),
+            ("mysql://a:x@b:1z/c", "no port"),
+            ("http://a", "no database"),
+        ] {
             assert!(Target::parse(url).expect_err(url).contains(said), "{url}");
         }
     }
