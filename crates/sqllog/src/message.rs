@@ -33,6 +33,19 @@ pub fn is_of_program(text: &str) -> bool {
     text.contains("NAME_CONST('")
 }
 
+/// Whether it ends the server, or a session that it names by a number: in a replay that is another one's (both manuals, "KILL", "SHUTDOWN", "Server
+/// Signaling Functions").
+pub fn ends_others(text: &str, is_postgres: bool) -> bool {
+    let ends = |text: &Cow<str>| {
+        script::words(text).next().is_some_and(|word| ["KILL", "SHUTDOWN", "RESTART"].contains(&word.as_str()))
+    };
+    if !is_postgres {
+        return statements(text, true).iter().any(ends);
+    }
+    let lower = text.to_ascii_lowercase();
+    ["pg_terminate_backend(", "pg_cancel_backend("].iter().any(|name| lower.contains(name))
+}
+
 /// Whether one of PostgreSQL's gives up all prepared statements (its manual, DISCARD and DEALLOCATE).
 pub fn forgets_all(text: &str) -> bool {
     let forgets = |text: &Cow<str>| {
@@ -118,6 +131,22 @@ mod tests {
             ("deallocate prepare \"S_1\";", false, Some("S_1")),
         ] {
             assert_eq!((forgets_all(text), deallocated(text)), (forgets, name), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_ends_others_is_told_by_its_words() {
+        for (text, is_postgres, expected) in [
+            ("KILL 12", false, true),
+            ("/* admin */ kill query 12;", false, true),
+            ("shutdown", false, true),
+            ("SELECT 1; SHUTDOWN", false, true),
+            ("SELECT 'KILL 12'", false, false),
+            ("UPDATE t SET kill = 1", false, false),
+            ("SELECT pg_catalog.PG_TERMINATE_BACKEND(12)", true, true),
+            ("SELECT pg_backend_pid()", true, false),
+        ] {
+            assert_eq!(ends_others(text, is_postgres), expected, "{text}");
         }
     }
 

@@ -20,6 +20,8 @@ pub enum Reason {
     StoredProgram,
     /// A command of the protocol that is no statement.
     Command,
+    /// It ends the server, or sessions by the numbers that they had in the log.
+    EndsOthers,
     /// After `statements`.
     AfterLimit,
     /// On another database than the one that was named.
@@ -37,6 +39,7 @@ impl Reason {
             Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",
             Reason::StoredProgram => "of stored programs, which their calls run",
             Reason::Command => "that are commands of the protocol",
+            Reason::EndsOthers => "that end the server, or sessions by the numbers that they had there",
             Reason::AfterLimit => "after the first that are wanted",
             Reason::OtherDatabase => "on other databases",
         }

@@ -262,6 +262,8 @@ impl Sessions {
             Some(Reason::NotUtf8)
         } else if !self.form.is_postgres() && message::is_of_program(statement.text) {
             Some(Reason::StoredProgram)
+        } else if message::ends_others(statement.text, self.form.is_postgres()) {
+            Some(Reason::EndsOthers)
         } else {
             (self.statements >= self.statements_max).then_some(Reason::AfterLimit)
         };

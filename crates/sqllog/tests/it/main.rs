@@ -234,6 +234,14 @@ fn commands_of_the_protocol_end_the_statement_before_them() {
     assert_eq!(log.left_out, [(Reason::Command, 2)].into());
 }
 
+/// In a replay its number is another session's, and the server is needed until the end.
+#[test]
+fn what_ends_sessions_or_the_server_is_left_out() {
+    let asked = ["SELECT 1", "KILL 9", "SHUTDOWN"].map(|asked| format!("261124  1:02:03\t    8 Query\t{asked}\n"));
+    let log = read(&asked.concat(), &Options::default()).expect("a log");
+    assert_eq!((words(&log, &log.sessions[0]).len(), log.left_out), (1, [(Reason::EndsOthers, 2)].into()));
+}
+
 /// Percona's form, before a database was chosen and after it.
 #[test]
 fn no_database_is_not_the_next_name() {
