@@ -290,7 +290,9 @@ impl Apache {
             let files = format!("SSLCertificateFile {run}/certificate.pem\nSSLCertificateKeyFile {run}/key.pem");
             let _ = writeln!(text, "SSLEngine on\n{files}");
         }
-        text.push_str("TypesConfig /etc/mime.types\nDirectoryIndex index.php index.html\n");
+        // Without PHP such a file is a page of a log like others.
+        let index = if self.module.is_some() || fpm.is_some() { "index.php index.html" } else { "index.html" };
+        let _ = writeln!(text, "TypesConfig /etc/mime.types\nDirectoryIndex {index}");
         if self.web.virtual_hosts {
             let _ = writeln!(text, "UseCanonicalName Off\nVirtualDocumentRoot {data}/site/%0");
         } else {
@@ -444,6 +446,14 @@ mod tests {
         let text = apache.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), &[], None);
         assert!(text.contains("\nAllowEncodedSlashes On\nAllowEncodedSlashes NoDecode\n"), "{text}");
         assert!(!text.contains("<VirtualHost"), "such a host would begin with Apache's own default");
+    }
+
+    #[test]
+    fn a_page_of_php_stands_for_its_folder_where_it_is_run() {
+        let text =
+            |fpm: Option<&Path>| apache(&[], FreeSettings::default()).configuration("/d", "/r", web::BY_HAND, &[], fpm);
+        assert!(text(None).contains("\nDirectoryIndex index.html\n"));
+        assert!(text(Some(Path::new("/s"))).contains("\nDirectoryIndex index.php index.html\n"));
     }
 
     #[test]

@@ -176,10 +176,16 @@ impl Lighttpd {
         let mut text = format!(
             "server.port = {}\nserver.bind = \"{host}\"\nserver.document-root = \"{data}/site\"\n\
              server.pid-file = \"{run}/lighttpd.pid\"\nserver.errorlog = \"{run}/messages\"\n\
-             server.upload-dirs = ( \"{run}\" )\nindex-file.names = ( \"index.php\", \"index.html\" )\n\
-             static-file.exclude-extensions = ( \".php\" )\n",
+             server.upload-dirs = ( \"{run}\" )\n",
             address.port()
         );
+        // Without PHP such a file is a page of a log like others.
+        text.push_str(match self.form {
+            PhpForm::None => "index-file.names = ( \"index.html\" )\n",
+            PhpForm::Cgi | PhpForm::FastCgi => {
+                "index-file.names = ( \"index.php\", \"index.html\" )\nstatic-file.exclude-extensions = ( \".php\" )\n"
+            }
+        });
         let mut modules = vec!["indexfile", "setenv"];
         modules.extend(self.web.virtual_hosts.then_some("simple_vhost"));
         modules.extend(self.web.access_log.then_some("accesslog"));
@@ -263,6 +269,20 @@ impl WebServer for Lighttpd {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn files_of_php_are_sent_where_nobody_runs_them() {
+        let text = |form: PhpForm| {
+            let LighttpdSettings { settings, php, web, .. } = settings::typed(&settings::defaults(SETTINGS));
+            let lighttpd =
+                Lighttpd { program: PathBuf::new(), version: String::new(), settings, form, processes: 1, php, web };
+            lighttpd.configuration("/d", "/r", web::BY_HAND, &[])
+        };
+        for (form, runs) in [(PhpForm::None, false), (PhpForm::Cgi, true), (PhpForm::FastCgi, true)] {
+            let text = text(form);
+            assert_eq!((text.contains("exclude-extensions"), text.contains("index.php")), (runs, runs), "{text}");
+        }
+    }
 
     #[test]
     fn nothing_slips_into_the_configuration() {

@@ -42,7 +42,13 @@ impl Catalogue for BuiltIn {
         parameters: &Map<String, Value>,
         services: &BTreeMap<String, Map<String, Value>>,
     ) -> Vec<String> {
-        workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems_beside(services))
+        let Some(load) = workloads::settings(name, parameters) else { return Vec::new() };
+        let mut services = services.clone();
+        // A service without a table has its defaults.
+        for kind in load.services().into_iter().filter_map(services::kind) {
+            services.entry(kind.name.into()).or_insert_with(|| settings::defaults(kind.settings));
+        }
+        load.problems_beside(&services)
     }
 
     fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {

@@ -270,13 +270,22 @@ impl WorkloadSettings for Parameters {
 
     fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
         let server = &self.sending.server;
-        let has_hosts = services.get(server).and_then(|settings| settings.get("virtual_hosts")?.as_bool());
-        let problem = || {
+        let Some(settings) = services.get(server).filter(|_| self.site == SiteKind::FromLog) else { return Vec::new() };
+        let hosts = || {
             format!(
                 "the site `from-log` is one for all hosts, and `service.{server}.virtual_hosts` looks for a folder of each: leave it out"
             )
         };
-        (has_hosts == Some(true) && self.site == SiteKind::FromLog).then(problem).into_iter().collect()
+        let has_hosts = settings.get("virtual_hosts").and_then(Value::as_bool) == Some(true);
+        let php = settings.get("php").and_then(Value::as_str).filter(|php| *php != "none");
+        let program = php.and_then(|php| Some((php, self.log_site()?.program?)));
+        let of_program = program.map(|(php, path)| {
+            format!(
+                "the site `from-log` is of files, and `service.{server}.php` = \"{php}\" would run its /{} as a program: set it to \"none\"",
+                path.display()
+            )
+        });
+        has_hosts.then(hosts).into_iter().chain(of_program).collect()
     }
 
     fn missing(&self) -> Vec<String> {

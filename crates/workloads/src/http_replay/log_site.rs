@@ -14,6 +14,8 @@ pub struct LogSite {
     data_bytes: u64,
     /// The largest file, with its bytes.
     largest: (PathBuf, u64),
+    /// A file that a server with PHP takes for a program; none: it has no such file.
+    pub program: Option<PathBuf>,
     /// What the log holds.
     pub survey: Survey,
 }
@@ -29,8 +31,9 @@ impl LogSite {
         }
         let sizes = http_log::site::files(log).ok()?;
         let data_bytes = files::data_bytes(sizes.values().copied());
+        let program = sizes.keys().find(|path| path.extension().is_some_and(|end| end == "php")).cloned();
         let largest = sizes.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
-        let site = LogSite { data_bytes, largest, survey: log.survey().ok()? };
+        let site = LogSite { data_bytes, largest, program, survey: log.survey().ok()? };
         known.insert(key, site.clone());
         Some(site)
     }

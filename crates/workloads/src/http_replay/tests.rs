@@ -87,6 +87,21 @@ fn a_server_with_virtual_hosts_is_refused() {
     assert_eq!(problems("nginx", true, json!({ "site": "cms" })), 0);
 }
 
+/// Its files are noise, and those of other servers are sent as they are.
+#[test]
+fn a_server_that_would_run_a_logs_files_is_refused() {
+    let problems = |target: &str, php: &str| {
+        let file = log(&[("/a", "200 5"), (target, "200 5")]);
+        let settings = json!({ "php": php }).as_object().expect("a table").clone();
+        let load = parameters(json!({ "log": file.path(), "server": "lighttpd" }));
+        load.problems_beside(&BTreeMap::from([("lighttpd".to_string(), settings)]))
+    };
+    let found = problems("/blog/wp-login.php?x=y", "cgi");
+    assert!(found.len() == 1 && found[0].contains("run its /blog/wp-login.php as a program"), "{found:?}");
+    assert_eq!(problems("/blog/wp-login.php", "none"), [""; 0]);
+    assert_eq!(problems("/blog/about", "cgi"), [""; 0]);
+}
+
 #[test]
 fn redirects_that_count_as_right_are_said() {
     assert!(log_site::note_of_redirects(20).is_some_and(|note| note.contains("`status_3xx`")));
