@@ -60,8 +60,8 @@ pub fn iso(text: &str) -> Option<(i64, &str)> {
     let is_in_name = |c: char| c.is_ascii_alphabetic();
     let is_in_number = |c: char| c.is_ascii_digit() || c == ':';
     let length = match named.chars().next() {
-        Some(c) if c.is_ascii_uppercase() => named.find(|c| !is_in_name(c)).unwrap_or(named.len()),
-        Some('+' | '-') => 1 + named[1..].find(|c| !is_in_number(c)).unwrap_or(named.len() - 1),
+        Some(c) if c.is_ascii_uppercase() => named.find(|c: char| !is_in_name(c)).unwrap_or(named.len()),
+        Some('+' | '-') => 1 + named[1..].find(|c: char| !is_in_number(c)).unwrap_or(named.len() - 1),
         _ => 0,
     };
     let (zone_text, after) = named.split_at(length);
