@@ -127,7 +127,7 @@ impl Files {
 
     /// What decides the data, in words.
     pub fn key(&self) -> String {
-        format!("files 3 {}", self.key)
+        format!("files 4 {}", self.key)
     }
 }
 
