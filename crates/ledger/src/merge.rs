@@ -109,7 +109,7 @@ pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec
 }
 
 /// Reads the starts that count. A file of which a row turns out damaged is left out, as one that can't be opened, and the starts are
-/// chosen anew: of its member another may be whole. The file that is written anew is never one that is left out.
+/// chosen anew: of its member another may be whole, or what the file that is written anew holds of it. That is never one that is left out.
 fn read_whole<T>(
     files: &[PathBuf],
     written: Option<&Path>,
@@ -132,6 +132,13 @@ fn read_whole<T>(
                     Some(place) => {
                         files.remove(place);
                         damaged.push(error);
+                        // First, so that of equal starts another counts.
+                        if let Some(written) = written
+                            && written.exists()
+                            && !files.iter().any(|file| same_file(file, written))
+                        {
+                            files.insert(0, written.into());
+                        }
                     }
                     None => return Err(error.into()),
                 }

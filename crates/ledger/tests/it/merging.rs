@@ -3,6 +3,7 @@
 use crate::fixture::{SCENARIOS, SPEED, run, safety, scenarios, study};
 use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState};
 use ledger::{MergeError, Reader, Writer, export, merge, read_merged};
+use observe::durability::{Class, Durability};
 use observe::faults::{Consequence, Example, FaultsFound};
 use observe::metric::{Direction, Metric};
 use observe::safety::{Grade, Safety};
@@ -251,6 +252,27 @@ fn a_damaged_row_costs_its_file_and_the_next_start_of_its_member_takes_its_place
     assert!(error.to_string().contains("note"), "{error}");
 }
 
+/// A file's disk may lose bytes after its first merge: then the answer holds the only whole copy.
+#[test]
+fn what_an_answer_holds_outlives_damage_to_the_file_that_it_came_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (damaged, target) = (folder.path().join("damaged"), folder.path().join("fleet.surefoot"));
+    std::fs::copy(&POOL.files[3], &damaged).expect("copied");
+    let files = [POOL.files[0].clone(), damaged.clone()];
+    merge(&files, &target).expect("one fleet");
+    let before = json(&target);
+    let damage = "UPDATE note SET value = 7 WHERE id = (SELECT max(id) FROM note)";
+    rusqlite::Connection::open(&damaged).and_then(|file| file.execute_batch(damage)).expect("changed");
+    let merged = merge(&files, &target).expect("the answer is whole");
+    assert_eq!((merged.members.len(), merged.broken.len()), (2, 1), "{:?}", merged.broken);
+    assert_eq!(json(&target), before);
+    // Where it is damaged, too, nothing is written over.
+    rusqlite::Connection::open(&target).and_then(|file| file.execute_batch(damage)).expect("changed");
+    let before = std::fs::read(&target).expect("readable");
+    merge(&files, &target).expect_err("it is nowhere whole");
+    assert_eq!(std::fs::read(&target).expect("readable"), before);
+}
+
 #[test]
 fn a_member_has_its_own_probes_power_cuts_and_failing_disks_and_a_fleet_the_worst() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -309,6 +331,29 @@ fn a_member_has_its_own_probes_power_cuts_and_failing_disks_and_a_fleet_the_wors
     }
     let error = Reader::open(&target).and_then(|reader| reader.of_member(7)).expect_err("no seventh");
     assert!(error.to_string().ends_with("there are 1, 2, 3"), "{error}");
+}
+
+/// A disk without barriers, found by the second machine alone: who looks while members work sees what the merged file will say.
+#[test]
+fn what_one_machine_s_storage_keeps_less_of_holds_for_the_fleet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = [1, 2].map(|number| {
+        let path = folder.path().join(number.to_string());
+        started(&path, &study(), &member(number, 1, &format!("n{number}")), 1, false);
+        path
+    });
+    let mut writer = Writer::create_or_open(&files[1]).expect("it opens");
+    let trial = writer.begin_trial(SCENARIOS[0], Place::main(1, 0), 1, 4.0).expect("written");
+    writer.keeps_less(trial, &Durability::because(Class::LosesRecent, "no flush")).expect("written");
+    writer.finish_trial(trial, TrialState::Finished, None, 5.0).expect("written");
+    drop(writer);
+    let target = folder.path().join("fleet.surefoot");
+    merge(&files, &target).expect("one fleet");
+    let (shown, _) = read_merged(&files, &[]).expect("one fleet");
+    for all in [&contents(&target), &shown] {
+        let classes: Vec<Class> = all.scenarios.iter().map(|scenario| scenario.durability.class).collect();
+        assert_eq!(classes, [Class::LosesRecent, Class::KeepsAcknowledged]);
+    }
 }
 
 #[test]
