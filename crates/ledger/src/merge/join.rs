@@ -1,7 +1,7 @@
 //! The chosen starts of a fleet's members as one content, in memory: what is shown of a fleet that is under way.
 
 use super::Start;
-use crate::model::Contents;
+use crate::model::{Contents, Scenario};
 use crate::reader::count_rounds_over_members;
 use crate::{Error, Reader};
 use std::collections::BTreeMap;
@@ -10,8 +10,11 @@ use std::collections::BTreeMap;
 pub(super) fn read(chosen: &[Start], metrics: &[&str]) -> Result<Contents, Error> {
     let mut all: Option<Contents> = None;
     for start in chosen {
-        let contents = Reader::open_untouched(&start.file)?.contents_with(metrics)?;
-        let Some(mut own) = contents.of_member(start.member.number) else { continue };
+        let mut own = match Reader::open_untouched(&start.file)?.of_member(start.member.number) {
+            Ok(reader) => reader.contents_with(metrics)?,
+            Err(Error::NoMember { .. }) => continue,
+            Err(error) => return Err(error),
+        };
         own.members = vec![start.member.clone()];
         match &mut all {
             None => {
@@ -50,6 +53,14 @@ fn renumber(contents: &mut Contents, (last_trial, last_run): (i64, i64)) {
 }
 
 fn append(all: &mut Contents, own: Contents) {
+    // What one machine's storage keeps less of holds for the fleet, as where all trials are read at once (`Contents::hold_to`).
+    for found in own.scenarios {
+        let promises_more =
+            |known: &&mut Scenario| known.label == found.label && known.durability.class < found.durability.class;
+        if let Some(known) = all.scenarios.iter_mut().find(promises_more) {
+            known.durability = found.durability;
+        }
+    }
     all.members.extend(own.members);
     all.sessions.extend(own.sessions);
     all.probes.extend(own.probes);
