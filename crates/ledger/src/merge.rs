@@ -11,6 +11,7 @@ use crate::model::{Attempt, Contents, Member, StudyRecord};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
 use copy::Copier;
+use observe::machine::input_of;
 use rusqlite::types::FromSql;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl MergeError {
                 "`surefoot compare` sets studies of two machines side by side; a fleet is measured by `run --member`",
             ),
             MergeError::Other { .. } => {
-                Some("leave it out, or measure it anew with the study and the surefoot of the others")
+                Some("leave it out, or measure it anew with the study, the files and the surefoot of the others")
             }
             MergeError::Nothing => Some("name the folder that the members had as --results"),
             MergeError::Ledger(error) => error.hint(),
@@ -155,10 +156,11 @@ pub fn same_file(one: &Path, other: &Path) -> bool {
 /// The start of each member that counts, member after member, and files that can't be read.
 fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
     let mut first: Option<(PathBuf, StudyRecord, Vec<String>)> = None;
+    let mut read_by_others: BTreeMap<String, String> = BTreeMap::new();
     let mut members: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     let mut broken = Vec::new();
     for path in files {
-        let (study, labels, starts) = match look(path) {
+        let Looked { study, labels, inputs, starts } = match look(path) {
             Ok(found) => found,
             Err(error) => {
                 broken.push(error);
@@ -170,11 +172,13 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
         }
         let (first, known, known_labels) = first.get_or_insert_with(|| (path.clone(), study.clone(), labels.clone()));
         let of_member = |number: u32| members.get(&number).and_then(|starts| starts.first()).map(|start| &start.member);
-        let differences =
+        let mut differences =
             differences((known, known_labels), (&study, &labels), starts.iter().map(|start| &start.member), &of_member);
+        differences.extend(other_inputs(&read_by_others, &inputs));
         if !differences.is_empty() {
             return Err(MergeError::Other { path: path.clone(), first: first.clone(), differences });
         }
+        read_by_others.extend(inputs);
         starts.into_iter().for_each(|start| members.entry(start.member.number).or_default().push(start));
     }
     let chosen: Vec<Start> = members.into_values().map(furthest).collect();
@@ -204,8 +208,18 @@ fn furthest(starts: Vec<Start>) -> Start {
     start
 }
 
-/// What a file holds: the study, its scenarios' labels and the members' starts.
-fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
+/// What a file holds.
+struct Looked {
+    study: StudyRecord,
+    /// Of its scenarios.
+    labels: Vec<String>,
+    /// What the user's files held that the study reads, by name.
+    inputs: BTreeMap<String, String>,
+    /// The members'.
+    starts: Vec<Start>,
+}
+
+fn look(path: &Path) -> Result<Looked, Error> {
     let reader = Reader::open_untouched(path)?;
     let study = reader.study()?;
     let members = reader.members()?;
@@ -216,8 +230,9 @@ fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
     let failed = |error| reader.failed(error);
     let labels = labels().map_err(failed)?;
     if members.is_empty() {
-        return Ok((study, labels, Vec::new()));
+        return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new() });
     }
+    let inputs = inputs(&reader).map_err(failed)?;
     let counts = "SELECT member, count(*) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
     let counts: BTreeMap<u32, u32> = by_member(&reader, counts).map_err(failed)?;
     // The last session of each says how it ended.
@@ -238,7 +253,31 @@ fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
         };
         Start { member, rank, file: path.into() }
     };
-    Ok((study, labels, members.into_iter().map(start).collect()))
+    Ok(Looked { study, labels, inputs, starts: members.into_iter().map(start).collect() })
+}
+
+/// By the sessions' facts. Whether these are damaged is found out when they are copied.
+fn inputs(reader: &Reader) -> rusqlite::Result<BTreeMap<String, String>> {
+    let mut statement = reader.connection.prepare("SELECT machine FROM session ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    let mut found = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let facts: BTreeMap<String, String> = serde_json::from_str(&row.get::<_, String>(0)?).unwrap_or_default();
+        found.extend(facts.into_iter().filter_map(|(fact, held)| Some((input_of(&fact)?.to_string(), held))));
+    }
+    Ok(found)
+}
+
+/// Files that held something else, a phrase each. Of large ones size and time are known alone, and a copy has a time of its own.
+fn other_inputs(known: &BTreeMap<String, String>, inputs: &BTreeMap<String, String>) -> Vec<String> {
+    let size = |held: &str| held.split(',').next().unwrap_or_default().to_string();
+    let is_other = |one: &str, other: &str| {
+        let are_read = [one, other].iter().all(|held| held.contains("SHA-256"));
+        if are_read { one != other } else { size(one) != size(other) }
+    };
+    let differing = inputs.iter().filter_map(|(name, held)| Some((name, known.get(name)?, held)));
+    let differing = differing.filter(|(_, known, held)| is_other(known, held));
+    differing.map(|(name, known, held)| format!("the file {name} was {known}, here {held}")).collect()
 }
 
 /// What a question gives for each member.

@@ -71,6 +71,11 @@ pub fn input(file: &Path) -> String {
     format!("{INPUT}{}", file.display())
 }
 
+/// The user's file that a fact is of.
+pub fn input_of(fact: &str) -> Option<&str> {
+    fact.strip_prefix(INPUT)
+}
+
 const INPUT: &str = "input ";
 
 /// What is true of the machine as a whole.

@@ -216,6 +216,35 @@ fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     assert!(matches!(nothing, MergeError::Nothing), "{nothing}");
 }
 
+/// A log to replay that lies on each node's own disk, and is an older one on one of them: its hosts would speak of another load.
+#[test]
+fn members_that_read_other_files_are_no_fleet() {
+    let merged = |held: [&str; 2]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files: Vec<PathBuf> = (1..)
+            .zip(held)
+            .map(|(number, held)| {
+                let path = folder.path().join(number.to_string());
+                started(&path, &study(), &member(number, 1, &format!("n{number}")), 1, false);
+                let mut writer = Writer::create_or_open(&path).expect("it opens");
+                let input = observe::machine::input(Path::new("/srv/requests.log"));
+                writer.begin_session(&BTreeMap::from([(input, held.to_string())]), 9.0).expect("written");
+                path
+            })
+            .collect();
+        merge(&files, &folder.path().join("fleet")).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(merged(["7 bytes, SHA-256 00", "7 bytes, SHA-256 00"]), Ok(()));
+    let refused = merged(["7 bytes, SHA-256 00", "7 bytes, SHA-256 01"]).expect_err("another log");
+    assert!(
+        refused.contains("the file /srv/requests.log was 7 bytes, SHA-256 00, here 7 bytes, SHA-256 01"),
+        "{refused}"
+    );
+    // Of what is too large to be read as a whole, copies have times of their own.
+    assert_eq!(merged(["2147483648 bytes, changed at 1.0", "2147483648 bytes, changed at 2.0"]), Ok(()));
+    assert!(merged(["2147483648 bytes, changed at 1.0", "2147483649 bytes, changed at 1.0"]).is_err());
+}
+
 #[test]
 fn a_file_that_is_broken_is_told_and_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
