@@ -32,10 +32,10 @@ pub struct FleetLimit {
 /// What hosts show of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// A host has no figure, or none of some rounds: a rule that nobody looked at is not kept.
-    Unmeasured,
     /// Rounds were beyond it.
     Beyond,
+    /// A host has no figure, or none of some rounds: a rule that nobody looked at is not kept.
+    Unmeasured,
     /// Every round kept it, and a further machine may not.
     MayBeBeyond,
     /// Every round kept it, and nothing is known of a further machine.
@@ -48,8 +48,9 @@ impl FleetLimit {
     /// What is shown.
     pub fn shown(&self) -> Shown {
         match self.further_worst() {
-            _ if self.rounds.is_empty() || self.rounds.iter().any(Vec::is_empty) => Shown::Unmeasured,
+            // Whatever those show that are missing.
             _ if !self.broken().is_empty() => Shown::Beyond,
+            _ if self.rounds.is_empty() || self.rounds.iter().any(Vec::is_empty) => Shown::Unmeasured,
             _ if self.without.iter().any(|rounds| *rounds > 0) => Shown::Unmeasured,
             None => Shown::KeptHere,
             Some(worst) if self.is_beyond(worst) => Shown::MayBeBeyond,

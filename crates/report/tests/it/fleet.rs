@@ -282,6 +282,13 @@ fn limits_are_held_against_every_host_and_a_further_one() {
     let mut hole = with_limit(4, 10.0, true);
     hole.trials.retain(|trial| trial.member != Some(2) || trial.scenario != "xfs");
     check(&said(&hole), &["Kept: Its speed of ext4", "Not known: Its speed of xfs was not measured on n2"]);
+    // What is missing on one host excuses no other.
+    let mut hole = with_limit(4, 1500.0, true);
+    hole.trials.retain(|trial| trial.member != Some(2) || trial.scenario != "xfs");
+    check(
+        &said(&hole),
+        &["Not kept: Its speed of xfs was beyond its limit (at least 1,500 1/s) in 3 of 3 rounds on n1;"],
+    );
     let json = FleetReport::of(&with_limit(8, 2500.0, true), is_choice).expect("a fleet").json();
     let of_xfs = &json["limits"][1];
     assert_eq!(
