@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 /// The metrics by which scenarios are told apart; the kinds are [`KIND`] and a name.
 pub const METRICS: &[&str] = &[ASKED, ERRORS, REQUESTS];
 
+/// What goes wrong less often than this stands beside the speed, and is no reason to warn of it.
+pub const WRONG_SHARE_MIN: f64 = 0.01;
+
 /// How much was asked for. Files without it are of versions that counted wrong answers as answers.
 const ASKED: &str = "asked";
 /// How much of it went wrong.

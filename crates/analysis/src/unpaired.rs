@@ -51,7 +51,8 @@ pub struct Level {
     pub confidence: f64,
     /// Differences below this fraction are negligible.
     pub margin: f64,
-    alpha: f64,
+    /// Level of a family of claims.
+    pub alpha: f64,
 }
 
 impl Level {

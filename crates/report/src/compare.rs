@@ -6,6 +6,7 @@
 //! in `history.rs`; every other metric that has a direction is looked at, too, and called exploratory. Text, page and JSON are
 //! made in `compare/`.
 
+mod gate;
 mod json;
 mod order;
 mod page;
@@ -25,7 +26,7 @@ use analysis::view::Part;
 use ledger::figure::{self, Zero};
 use ledger::model::TrialState;
 use observe::metric::{Direction, Metric};
-use stats::Verdict;
+use stats::{Counted, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Machine facts shown before the rest is counted.
@@ -54,6 +55,8 @@ struct Workload {
     failed: BTreeMap<String, usize>,
     /// How often each that has figures in both failed.
     failing: BTreeMap<String, Failing>,
+    /// What was asked of each that counts errors, and how much of it went wrong: in both by turns, a round or a session each.
+    errors: BTreeMap<String, Vec<[Counted; 2]>>,
 }
 
 /// One metric of one scenario in both.
@@ -95,7 +98,7 @@ impl Comparison {
         let level = Level::of(all.iter().map(|input| &input.contents)).expect("a session");
         let mut all = pairs.iter().map(|[a, b]| workloads(a, b));
         let mut found = all.next().expect("a session");
-        found.iter_mut().flat_map(|workload| &mut workload.lines).for_each(Line::become_session);
+        found.iter_mut().for_each(Workload::become_session);
         for next in all {
             for workload in &mut found {
                 workload.add_session(&next);
@@ -142,7 +145,11 @@ impl Comparison {
     /// What is shown to be worse, and was measured so by at least this fraction, or does not work any more: none where no primary figure has
     /// a verdict.
     pub fn worse_by(&self, fraction: f64) -> Option<Vec<String>> {
-        let broken: Vec<String> = self.workloads.iter().flat_map(|workload| workload.broken(self.sessions)).collect();
+        let counting = self.workloads.iter().map(|workload| workload.errors.len()).sum::<usize>();
+        // Of equal sides none has more errors in more than alpha of comparisons (Bonferroni).
+        let level = self.level.alpha / counting.max(1) as f64;
+        let broken = self.workloads.iter().flat_map(|workload| workload.broken(self.sessions, level));
+        let broken: Vec<String> = broken.collect();
         let lines = self.workloads.iter().flat_map(|workload| workload.lines.iter().map(move |line| (workload, line)));
         let judged = lines.filter(|(_, line)| line.is_primary);
         let judged = judged.filter_map(|(workload, line)| Some((workload, line, line.change?, line.change?.verdict?)));
@@ -234,28 +241,10 @@ impl Line {
 }
 
 impl Workload {
-    /// What worked in the first and does not in the second, a sentence each.
-    fn broken(&self, sessions: usize) -> impl Iterator<Item = String> {
-        let has_stalled = |line: &&Line| {
-            let Sides { earlier, later, more_is_better, .. } = &line.sides;
-            line.is_primary
-                && *more_is_better
-                && earlier.iter().all(|value| *value > 0.0)
-                && later.iter().any(|value| *value <= 0.0)
-        };
-        let failed = self.failed.iter().map(move |(label, count)| {
-            let of = if sessions > 1 { format!("{count} of {sessions} sessions of B") } else { "B".into() };
-            format!("{}: {label} has no figure in {of}: its trials failed", self.name)
-        });
-        // Those that are left may be the fast ones.
-        let failing =
-            self.failing.iter().filter(|(label, found)| found.is_worse() && !self.failed.contains_key(*label));
-        let failing = failing.map(|(label, Failing { failed: [of_a, of_b], rounds: [in_a, in_b] })| {
-            format!("{}: {label} failed in {of_b} of {in_b} rounds of B, and in {of_a} of {in_a} of A", self.name)
-        });
-        let stalled = self.lines.iter().filter(has_stalled);
-        let stalled = stalled.map(|line| format!("{}: {} stalled in B: a trial's figure is 0", self.name, line.label));
-        failed.chain(failing).chain(stalled)
+    /// Makes each side's rounds one value, that of a session.
+    fn become_session(&mut self) {
+        self.lines.iter_mut().for_each(Line::become_session);
+        self.errors.values_mut().for_each(|blocks| *blocks = vec![gate::sum(blocks)]);
     }
 
     /// Adds a session a side; what it did not measure falls out.
@@ -268,6 +257,11 @@ impl Workload {
             let sum = self.failing.entry(label.clone()).or_default();
             *sum = sum.and(*found);
         }
+        self.errors.retain(|label, blocks| {
+            let added = of_session.and_then(|session| session.errors.get(label));
+            blocks.extend(added.map(|of_rounds| gate::sum(of_rounds)));
+            added.is_some()
+        });
         let left_out = &mut self.left_out;
         self.lines.retain_mut(|line| {
             let is_same = |other: &&Line| other.label == line.label && other.metric.name == line.metric.name;
@@ -329,8 +323,12 @@ fn workload(
     };
     let failed = part.measured().filter(has_failed).map(|row| (row.label.clone(), 1)).collect();
     let failing = rows.iter().filter_map(|(row, _)| Some((row.label.clone(), *failing.get(&row.label)?))).collect();
+    let errors = |(row, later): &(&Row, &Row)| {
+        Some((row.label.clone(), gate::blocks(row.errors.as_ref()?, later.errors.as_ref()?)))
+    };
+    let errors = rows.iter().filter_map(errors).collect();
     let left_out = [only("A", part, other), only("B", other, part)].concat();
-    Workload { name: part.workload.clone(), lines, left_out, failed, failing }
+    Workload { name: part.workload.clone(), lines, left_out, failed, failing, errors }
 }
 
 /// A metric that is not primary, of the scenarios that have it in both.

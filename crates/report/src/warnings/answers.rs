@@ -3,11 +3,9 @@
 use super::{NAMES_MAX, listed};
 use crate::errors;
 use crate::number::percent;
+use analysis::errors::WRONG_SHARE_MIN;
 use analysis::row::Row;
 use analysis::view::Part;
-
-/// What goes wrong less often than this is beside the speed, and no warning.
-const WRONG_SHARE_MIN: f64 = 0.01;
 
 /// Something about the answers that a reader of the figures must know.
 #[derive(Debug, Clone, PartialEq)]

@@ -275,6 +275,40 @@ fn what_does_not_work_any_more_is_worse() {
         assert!(worse.len() == 1 && worse[0].contains(said), "{worse:?}");
     }
     assert_eq!(compared(&before, &before).worse_by(0.05), Some(Vec::new()));
+    // One stall before excuses no three.
+    let worse = compared(&stalled, &input(&[0.0, 0.0, 0.0, 901.0])).worse_by(0.05).expect("judged");
+    assert!(worse.len() == 1 && worse[0].contains("xfs stalled in B"), "{worse:?}");
+    assert_eq!(compared(&stalled, &stalled).worse_by(0.05), Some(Vec::new()));
+}
+
+/// What refuses at once is fast: errors have no part in a speed.
+#[test]
+fn what_goes_wrong_more_often_is_worse() {
+    let input = |wrong: f64, hour: f64| {
+        let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0, 1002.0, 998.0])];
+        let mut contents = fixture::contents(&Table { rows, ..fixture::filesystems_and_buffers() });
+        contents.study.created += hour * 3600.0;
+        for run in &mut contents.runs {
+            run.metrics.extend([("asked".into(), 1000.0), ("errors".into(), wrong)]);
+        }
+        Input::new(contents, report::input::Details::default())
+    };
+    let worse = |a: f64, b: f64| compared(&input(a, 0.0), &input(b, 1.0)).worse_by(0.05).expect("judged");
+    let found = worse(0.0, 300.0);
+    assert!(found.len() == 1 && found[0].contains("of what was asked of ext4 went wrong in B, and 0"), "{found:?}");
+    assert_eq!(worse(0.0, 5.0), [""; 0], "so few are beside the speed");
+    assert_eq!(worse(300.0, 0.0), [""; 0]);
+    assert_eq!(worse(300.0, 300.0), [""; 0]);
+    let pairs = |count: usize| {
+        let pair = |number: usize| {
+            let hour = 2.0 * number as f64;
+            [input(0.0, hour), input(300.0, hour + 1.0)]
+        };
+        let pairs: Vec<[Input; 2]> = (0..count).map(pair).collect();
+        Comparison::of_sessions(&pairs).expect("both ran on the host").worse_by(0.05)
+    };
+    assert_eq!(pairs(4).map(|worse| worse.len()), Some(1));
+    assert_eq!(pairs(3), None, "three pairs have no verdict");
 }
 
 /// Figures of the rounds that are left are of its good days: two failures more are worse, and one is an accident.
