@@ -70,6 +70,9 @@ pub enum Error {
     /// Another surefoot's design.
     #[error("a member of a fleet measures every scenario in rounds that are fixed in advance, and this study {0}")]
     Design(&'static str),
+    /// Its load comes from a load agent.
+    #[error("the members of a fleet would all want the load agent {0}, which one study has at a time")]
+    Client(String),
 }
 
 impl Error {
@@ -77,6 +80,7 @@ impl Error {
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Design(_) => "`--exhaustive` measures everything",
+            Error::Client(_) => "measure it on one machine, or leave its `client` out",
             Error::Variable { variable: OF, .. } => {
                 "set SUREFOOT_MEMBERS to the number of members, or name both: `--member 3/20`"
             }
@@ -158,13 +162,16 @@ fn number(
 /// Makes a plan that of a member: its own orders and data, from the fleet's one seed, and as many rounds as the study has at least.
 ///
 /// # Errors
-/// When the study decides by looking what it measures.
+/// When the study decides by looking what it measures, or its load comes from another machine.
 pub fn design(plan: &mut Plan, part: &Part) -> Result<(), Error> {
     if plan.design.mode == Mode::Tune {
         return Err(Error::Design("asks for the best only (`design.mode`)"));
     }
     if plan.design.screen != Screening::Off && !plan.screens.is_empty() {
         return Err(Error::Design("screens its factors first (`design.screen`)"));
+    }
+    if let Some(client) = plan.scenarios.iter().find_map(|scenario| scenario.client.clone()) {
+        return Err(Error::Client(client));
     }
     let rounds = plan.design.rounds_min;
     plan.design.rounds_max = rounds;

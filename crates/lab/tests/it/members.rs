@@ -97,10 +97,15 @@ fn what_somebody_else_measured_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_study_that_decides_by_looking_is_no_fleet_s() {
+fn a_study_that_decides_by_looking_or_has_a_load_agent_is_no_fleet_s() {
     let refused = |design: &str| member::design(&mut plan(&text(&["ext4", "xfs"], design)), &part(1)).err();
     assert!(matches!(refused("mode = \"tune\""), Some(member::Error::Design(_))));
     assert_eq!(refused("rounds_min = 3"), None);
+    // Twenty nodes would be taken, and each end at once.
+    let mut from_elsewhere = plan(&text(&["ext4", "xfs"], "rounds_min = 3"));
+    from_elsewhere.scenarios[0].client = Some("192.0.2.7:7077".into());
+    let error = member::design(&mut from_elsewhere, &part(1)).expect_err("one agent for all");
+    assert!(error.to_string().contains("the load agent 192.0.2.7:7077"), "{error}");
 }
 
 #[test]

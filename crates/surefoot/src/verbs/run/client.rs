@@ -41,11 +41,6 @@ pub(super) fn reach(args: &RunArgs, loaded: &Loaded, measured: Measured) -> Resu
             return Err(Failure::new(Status::BadStudy, error).hint("leave it out, or name a `client` in the study"));
         }
     };
-    if args.member.is_some() {
-        let error =
-            anyhow!("the members of a fleet would all want the load agent {name}, which one study has at a time");
-        return Err(Failure::new(Status::BadStudy, error).hint("run it without --member, or leave its `client` out"));
-    }
     let missing = |error: agent::Error| Failure::new(Status::Missing, error);
     let pairing = Pairing::read(file, Side::Study).map_err(missing)?;
     // Long enough that no other study draws it.
