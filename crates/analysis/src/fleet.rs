@@ -13,7 +13,7 @@ pub use limits::{FleetLimit, Shown};
 
 use crate::conditions::IsChoice;
 use crate::looks::{self, Answer};
-use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, TrialState};
+use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, Scenario, TrialState};
 use observe::metric::Metric;
 use stats::eliminate::FIRST_LOOK;
 use stats::hosts::OverHosts;
@@ -91,7 +91,7 @@ pub enum Hole {
         /// The scenarios, in the study's order.
         scenarios: Vec<String>,
     },
-    /// What a power cut takes, or a failing disk does, could not be measured there: over the fleet it is not known of these scenarios,
+    /// What a power cut takes, or a failing disk does, was not measured there: over the fleet it is not known of these scenarios,
     /// unless data were damaged elsewhere.
     Unmeasured {
         /// Which of the two.
@@ -253,21 +253,25 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
             return vec![Hole::Unfinished { member: number, host, rounds, of: member.rounds }];
         }
         let failed = || trials.iter().filter(|trial| trial.member == Some(number) && trial.state == TrialState::Failed);
-        let is_one = |label: &&String| failed().any(|trial| trial.scenario == **label);
-        let among = |is_one: &dyn Fn(&&String) -> bool| -> Vec<String> {
-            contents.scenarios.iter().map(|scenario| &scenario.label).filter(is_one).cloned().collect()
+        let among = |is_one: &dyn Fn(&Scenario) -> bool| -> Vec<String> {
+            let all = contents.scenarios.iter().filter(|scenario| is_one(scenario));
+            all.map(|scenario| scenario.label.clone()).collect()
         };
-        let scenarios = among(&is_one);
+        let scenarios = among(&|scenario| failed().any(|trial| trial.scenario == scenario.label));
         if !scenarios.is_empty() {
             return vec![Hole::Failed { member: number, host, trials: failed().count(), scenarios }];
         }
-        let no_power_cut = |label: &&String| {
-            let of_it = |measured: &&MeasuredSafety| measured.member == Some(number) && measured.scenario == **label;
-            contents.safety.iter().rfind(of_it).is_some_and(|last| last.safety.is_none())
+        // Each member measures all scenarios: who was ended before has no word of the rest.
+        let (cuts, faults) = (&contents.safety, &contents.faults);
+        let no_power_cut = |scenario: &Scenario| {
+            let of_it = |one: &&MeasuredSafety| one.member == Some(number) && one.scenario == scenario.label;
+            let last = cuts.iter().rfind(of_it);
+            !scenario.control && last.map_or(!cuts.is_empty(), |last| last.safety.is_none())
         };
-        let no_failing_disk = |label: &&String| {
-            let of_it = |measured: &&MeasuredFaults| measured.member == Some(number) && measured.scenario == **label;
-            contents.faults.iter().rfind(of_it).is_some_and(|last| last.faults.is_none())
+        let no_failing_disk = |scenario: &Scenario| {
+            let of_it = |one: &&MeasuredFaults| one.member == Some(number) && one.scenario == scenario.label;
+            let last = faults.iter().rfind(of_it);
+            !scenario.control && last.map_or(!faults.is_empty(), |last| last.faults.is_none())
         };
         let unmeasured = [(Harm::PowerCut, among(&no_power_cut)), (Harm::FailingDisk, among(&no_failing_disk))];
         let unmeasured = unmeasured.into_iter().filter(|(_, scenarios)| !scenarios.is_empty());

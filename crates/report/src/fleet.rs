@@ -364,7 +364,7 @@ fn hole(hole: &Hole) -> String {
                 Harm::PowerCut => "what a power cut takes",
                 Harm::FailingDisk => "what a failing disk does",
             };
-            format!("{what} could not be measured by member {member} on {host} ({})", scenarios.join(", "))
+            format!("{what} was not measured by member {member} on {host} ({})", scenarios.join(", "))
         }
     }
 }
