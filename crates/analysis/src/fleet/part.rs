@@ -10,6 +10,7 @@ use crate::parity::{Behind, Rule, Standing, behind};
 use ledger::model::{Contents, Phase, Scenario};
 use observe::durability::Class;
 use observe::metric::Direction;
+use observe::safety::Safety;
 use stats::Held;
 use stats::hosts::{over_hosts, these_hosts};
 use std::collections::BTreeMap;
@@ -50,8 +51,10 @@ fn standings(contents: &Contents, hosts: &[FleetHost]) -> Vec<Option<Standing>> 
     let errors = crate::errors::errors(contents);
     let host_of = host_of_rounds(contents, hosts);
     let standing = |scenario: &Scenario| {
-        let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
         let rule = Rule::of(contents, &scenario.workload);
+        let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
+        // Where a machine's measurement is missing no class is known, but that it is no better than on the others.
+        let measured = measured.or_else(|| worst_known(contents, scenario).filter(|_| rule == Rule::Promise));
         let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured)?;
         let errors = errors.get(&scenario.label).cloned().unwrap_or_default();
         let errors = if hosts.len() < HOSTS_MIN { errors } else { by_host(errors, &host_of) };
@@ -59,6 +62,12 @@ fn standings(contents: &Contents, hosts: &[FleetHost]) -> Vec<Option<Standing>> 
         Some(Standing { class, errors, failed: 0 })
     };
     contents.scenarios.iter().map(standing).collect()
+}
+
+/// On any machine.
+fn worst_known<'a>(contents: &'a Contents, scenario: &Scenario) -> Option<&'a Safety> {
+    let of_it = contents.safety.iter().filter(|measured| measured.scenario == scenario.label);
+    of_it.filter_map(|measured| measured.safety.as_ref()).max_by(|a, b| a.grade.cmp(&b.grade))
 }
 
 /// With hosts for rounds: where hosts are a sample they are the unit, of errors as well.

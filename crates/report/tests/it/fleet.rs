@@ -197,6 +197,26 @@ fn a_power_cut_that_could_not_be_measured_is_a_hole() {
     check(&json, &["what a failing disk does was not measured by member 3 on n3 (ext4, xfs, btrfs)"]);
 }
 
+/// What seven machines lost is no promise kept, because an eighth was not asked.
+#[test]
+fn a_missing_power_cut_hides_no_loss_on_others() {
+    let mut contents = fleet(&EIGHT);
+    for (number, scenario) in (1..=8).flat_map(|number| ["ext4", "xfs", "btrfs"].map(|scenario| (number, scenario))) {
+        let grade = if scenario == "xfs" { Grade::C } else { Grade::A };
+        if (number, scenario) != (3, "xfs") {
+            contents.safety.push(MeasuredSafety {
+                scenario: scenario.into(),
+                ended: 1.0,
+                asked: serde_json::Value::Null,
+                safety: Some(fixture::found(grade)),
+                failure: None,
+                member: Some(number),
+            });
+        }
+    }
+    check(&said(&contents), &["Use ext4: over 8 hosts it is the fastest of the 2 that may be picked.", "less safe"]);
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let mut contents = fleet(&EIGHT);
