@@ -71,6 +71,7 @@ pub struct Merged {
 /// How far a start came; the larger is taken.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
+    /// It has all its rounds, and ended by itself: a node on which all fails ends by itself, too.
     is_finished: bool,
     trials: u32,
     /// Of two that came as far the earlier one; two folders may each have a first start on one host.
@@ -235,6 +236,8 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let inputs = inputs(&reader).map_err(failed)?;
     let counts = "SELECT member, count(*) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
     let counts: BTreeMap<u32, u32> = by_member(&reader, counts).map_err(failed)?;
+    let rounds = "SELECT member, count(DISTINCT round) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
+    let rounds: BTreeMap<u32, u32> = by_member(&reader, rounds).map_err(failed)?;
     // The last session of each says how it ended.
     let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \
                  (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)";
@@ -243,7 +246,8 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let started: BTreeMap<u32, f64> = by_member(&reader, started).map_err(failed)?;
     let start = |member: Member| {
         let rank = Rank {
-            is_finished: ended.get(&member.number) == Some(&1),
+            is_finished: ended.get(&member.number) == Some(&1)
+                && rounds.get(&member.number).is_some_and(|rounds| *rounds >= member.rounds),
             trials: counts.get(&member.number).copied().unwrap_or(0),
             earlier: std::cmp::Reverse((
                 member.attempt,

@@ -187,6 +187,20 @@ fn of_several_starts_the_finished_one_counts_or_the_one_that_got_further() {
     assert!(found.trials.iter().all(|trial| trial.steps == [("mkfs".to_string(), 0.5)]));
 }
 
+/// A node without room for images, or on which every trial fails, ends its start by itself.
+#[test]
+fn a_start_that_ended_early_takes_no_rounds_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    started(&file("killed"), &study(), &member(1, 1, "n1"), 2, false);
+    for rounds in [0, 1] {
+        let ended = file(&format!("ended-{rounds}"));
+        started(&ended, &study(), &member(1, 2, "n2"), rounds, true);
+        let merged = merge(&[file("killed"), ended], &file("fleet")).expect("one fleet");
+        assert_eq!((merged.members[0].attempt, merged.members[0].others.len()), (1, 1), "{rounds}");
+    }
+}
+
 #[test]
 fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let folder = tempfile::tempdir().expect("a folder");
