@@ -53,7 +53,7 @@ struct Workload {
     left_out: Vec<String>,
     /// Scenarios that the first measured and whose trials all failed in the second: in so many sessions.
     failed: BTreeMap<String, usize>,
-    /// How often each that has figures in both failed.
+    /// How often each of both failed.
     failing: BTreeMap<String, Failing>,
     /// What was asked of each that counts errors, and how much of it went wrong: in both by turns, a round or a session each.
     errors: BTreeMap<String, Vec<[Counted; 2]>>,
@@ -321,8 +321,10 @@ fn workload(
         let has_none = !other.measured().any(|other| other.label == row.label);
         !row.control && has_none && failed.contains(&*row.label)
     };
-    let failed = part.measured().filter(has_failed).map(|row| (row.label.clone(), 1)).collect();
-    let failing = rows.iter().filter_map(|(row, _)| Some((row.label.clone(), *failing.get(&row.label)?))).collect();
+    let failed: BTreeMap<String, usize> =
+        part.measured().filter(has_failed).map(|row| (row.label.clone(), 1)).collect();
+    let labels = rows.iter().map(|(row, _)| &row.label).chain(failed.keys());
+    let failing = labels.filter_map(|label| Some((label.clone(), *failing.get(label)?))).collect();
     let errors = |(row, later): &(&Row, &Row)| {
         Some((row.label.clone(), gate::blocks(row.errors.as_ref()?, later.errors.as_ref()?)))
     };

@@ -337,6 +337,30 @@ fn what_fails_more_often_is_worse() {
     assert_eq!(found, ["oltp: xfs failed in 2 of 12 rounds of B, and in 0 of 12 of A"]);
 }
 
+/// Where a session has a single round, a trial that fails is all of them, and may be an accident all the same.
+#[test]
+fn one_failed_trial_in_four_sessions_is_an_accident() {
+    let input = |fails: bool, hour: f64| {
+        let mut of_xfs = Row::new("xfs", &[900.0]);
+        of_xfs.values.iter_mut().filter(|_| fails).for_each(|value| *value = None);
+        let rows = vec![Row::new("ext4", &[1000.0]), of_xfs];
+        let mut input = fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() });
+        input.contents.study.created += hour * 3600.0;
+        input
+    };
+    let worse = |failing: usize| {
+        let pair = |number: usize| {
+            let hour = 2.0 * number as f64;
+            [input(false, hour), input(number < failing, hour + 1.0)]
+        };
+        let pairs: Vec<[Input; 2]> = (0..4).map(pair).collect();
+        let compared = Comparison::of_sessions(&pairs).expect("both ran on the host");
+        compared.worse_by(0.05).expect("ext4 is judged")
+    };
+    assert_eq!(worse(1), [""; 0]);
+    assert_eq!(worse(2), ["oltp: xfs has no figure in 2 of 4 sessions of B: its trials failed"]);
+}
+
 /// Figures are known to a thousandth at best: what never varies is judged by that, and a loss is one.
 #[test]
 fn what_never_varies_is_judged() {
