@@ -215,6 +215,10 @@ fn a_missing_power_cut_hides_no_loss_on_others() {
         }
     }
     check(&said(&contents), &["Use ext4: over 8 hosts it is the fastest of the 2 that may be picked.", "less safe"]);
+    // A study that allows one class takes no promise for it.
+    contents.study.analysis.safety_classes = Some(vec![Grade::A]);
+    contents.safety.retain(|measured| measured.member != Some(3));
+    check(&said(&contents), &["Too little was measured over 8 hosts to choose."]);
 }
 
 #[test]
