@@ -33,7 +33,7 @@ const TALLY_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Promised {
     /// What the load asked for, whatever was below it.
     pub by_load: Class,
-    /// What a power cut may take by all settings, on the disk that recorded.
+    /// What a power cut may take by all settings, and by what was found of the filesystem, on the disk that recorded.
     pub by_settings: Class,
 }
 

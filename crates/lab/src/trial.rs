@@ -19,6 +19,7 @@ use crash::plan::TrialSpec;
 use crash::virtual_disks::VirtualDisks;
 use load::workload::{Context, Kind, Workload, WorkloadSettings};
 use observe::affinity;
+use observe::durability::Durability;
 use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record};
 use sandbox::work::Work;
@@ -182,11 +183,7 @@ impl RunContext<'_> {
             facts: self.volumes.facts(),
             // From nothing, with devices and mount point as variables: what a person can paste. Nobody can make a recording disk so.
             commands: if spec.cut.is_some() { Vec::new() } else { Volumes::commands(spec) },
-            durability: Some(self.volumes.durability().and(crate::durability::of_load(
-                &spec.workload,
-                &spec.parameters,
-                &spec.services,
-            ))),
+            durability: Some(self.durability()),
         }));
         check_effects(spec.ineffective_options, &self.volumes.ineffective(), out)?;
         let workload = self.trial.load().open().map_err(|error| Stopped::at("open")(error.into()))?;
@@ -202,6 +199,13 @@ impl RunContext<'_> {
             None => workload,
         };
         Ok((workload, served))
+    }
+
+    /// What a power cut may take: of the storage as it was found, which may keep less than its settings say.
+    fn durability(&self) -> Durability {
+        let spec = self.trial.spec;
+        let of_load = crate::durability::of_load(&spec.workload, &spec.parameters, &spec.services);
+        self.volumes.durability().and(of_load)
     }
 
     /// Starts the servers that the workload uses, if it uses any.

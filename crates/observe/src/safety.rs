@@ -84,8 +84,8 @@ pub struct Safety {
     /// What the load itself asked for, whatever is below it: nobody promised more.
     #[serde(default = "all")]
     pub promise: Class,
-    /// What a power cut may take by the settings of what was measured: on the disk that was recorded, with the load's own engine. None:
-    /// results of older versions, which say it of the scenario alone.
+    /// What a power cut may take by the settings of what was measured: on the disk that was recorded, with the load's own engine, and no
+    /// more than its filesystem was found to keep. None: results of older versions, which say it of the scenario alone.
     #[serde(default)]
     pub by_settings: Option<Class>,
     /// Commits that were tried while it recorded; of files, replacements.

@@ -25,27 +25,26 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let mut recorder = Recorder::start(trial.work, trial.spec, wanted).map_err(Stopped::at("recording disk"))?;
     let spec = recorder.spec().clone();
     let trial = Trial { spec: &spec, cpus: trial.cpus.clone(), ..*trial };
-    let notes = record(&trial, &mut recorder, out)?;
+    let (promised, notes) = record(&trial, &mut recorder, out)?;
     let recording = recorder.finish(notes).map_err(Stopped::at("power cut"))?;
     let record_seconds = started.elapsed().as_secs_f64();
     out.step("record", record_seconds);
-    let searched = recording.search(promised(&trial), &STOP, &mut |record| out.say(record));
+    let searched = recording.search(promised, &STOP, &mut |record| out.say(record));
     let safety = searched.map_err(Stopped::at("power cut"))?;
     out.step("explore", safety.seconds - record_seconds);
     out.say(&Record::Safety(Box::new(safety)));
     Ok(())
 }
 
-/// What is promised of what is recorded: on this disk, which need not be the scenario's own.
-fn promised(trial: &Trial) -> Promised {
-    let spec = trial.spec;
-    let of_load = crate::durability::of_load(&spec.workload, &spec.parameters, &spec.services);
-    let by_settings = storage::durability(&spec.storage).and(of_load).class;
-    Promised { by_load: trial.load().durability().class, by_settings }
-}
-
-/// Makes the filesystem and runs the load on the recording disk; then everything on it is ended. Gives what the load has to say.
-fn record(trial: &Trial, recorder: &mut Recorder, out: &mut Out<impl Write>) -> Result<Vec<String>, Stopped> {
+/// Makes the filesystem and runs the load on the recording disk; then everything on it is ended. Gives what is promised of it on this
+/// disk, which need not be the scenario's own, and what the load has to say.
+fn record(
+    trial: &Trial,
+    recorder: &mut Recorder,
+    out: &mut Out<impl Write>,
+) -> Result<(Promised, Vec<String>), Stopped> {
+    let by_load = trial.load().durability().class;
+    let mut promised = Promised { by_load, by_settings: by_load };
     let mut notes = Vec::new();
     trial.on_storage(VirtualDisks::default(), out, |run_context, workload, served, out| {
         if served.is_none() {
@@ -56,6 +55,7 @@ fn record(trial: &Trial, recorder: &mut Recorder, out: &mut Out<impl Write>) -> 
         run_context.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
         let device = run_context.volumes.data.device_name.as_deref().unwrap_or_default();
         recorder.begin(device).map_err(Stopped::at("recording disk"))?;
+        promised.by_settings = run_context.durability().class;
         let outcome = run_context.with_context(out, |context| workload.run(context));
         notes = outcome.map_err(|error| Stopped::at("run")(error.into()))?.notes;
         // What closing connections writes is a part of the log: SQLite's last one checkpoints and removes its own.
@@ -63,5 +63,5 @@ fn record(trial: &Trial, recorder: &mut Recorder, out: &mut Out<impl Write>) -> 
         // The server is left to be ended by force: what it would still write is not part of the log.
         recorder.stop().map_err(Stopped::at("recording disk"))
     })?;
-    Ok(notes)
+    Ok((promised, notes))
 }

@@ -9,6 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use observe::durability::Class;
 use observe::safety::{Grade, Safety};
 use powercut::device::{Disk, LogFile, Options};
 use powercut::timing::Profile;
@@ -98,6 +99,32 @@ fn recoveries_that_take_too_long_end_with_a_disk_in_memory() {
         safety.images > 0 && safety.findings[0].what.ends_with("the recovery did not end within 0.00001 s"),
         "{safety:#?}"
     );
+    world.assert_nothing_left();
+}
+
+/// No setting says it: mke2fs has it from its own file.
+#[test]
+fn a_filesystem_that_was_made_without_its_journal_promises_no_more_than_that() {
+    let world = World::new();
+    let made_by = |features: &str| {
+        let text = format!(
+            "[defaults]\n\tbase_features = sparse_super,filetype,dir_index,ext_attr\n\tblocksize = 4096\n\tinode_size = 256\n\
+             \tinode_ratio = 16384\n[fs_types]\n\text4 = {{\n\t\tfeatures = {features}\n\t}}\n"
+        );
+        let mut command = world.command(&["trial", "."]);
+        command.env("MKE2FS_CONFIG", world.write("mke2fs.conf", text));
+        let mut spec = trial(json!({ "engine": "sqlite", "journal_mode": "wal", "synchronous": "full", "time": 0.2 }));
+        spec.cut.as_mut().expect("it is one of power cuts").budget_seconds = 1.0;
+        let safety: Safety =
+            serde_json::from_value(found_by(command, &spec, "safety", &|_| {})).expect("what was found");
+        safety.by_settings
+    };
+    assert_eq!(
+        made_by("has_journal,extent"),
+        Some(Class::KeepsAcknowledged),
+        "its disk lies in memory, and imitates one that does not"
+    );
+    assert_eq!(made_by("extent"), Some(Class::MayCorrupt));
     world.assert_nothing_left();
 }
 
@@ -197,7 +224,11 @@ fn measured(world: &World, spec: &TrialSpec, watch: &dyn Fn(&Value)) -> Safety {
 /// Runs a trial, and gives the first of its records with this name; each is shown as it comes.
 #[track_caller]
 pub fn found(world: &World, spec: &TrialSpec, name: &str, watch: &dyn Fn(&Value)) -> Value {
-    let mut command = world.command(&["trial", "."]);
+    found_by(world.command(&["trial", "."]), spec, name, watch)
+}
+
+#[track_caller]
+fn found_by(mut command: Command, spec: &TrialSpec, name: &str, watch: &dyn Fn(&Value)) -> Value {
     let mut trial = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     // Open until it has ended: a trial without anybody who listens ends at once.
     let mut orders = trial.stdin.take().expect("asked for");
