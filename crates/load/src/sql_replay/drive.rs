@@ -17,12 +17,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// While it waits, a thread looks this often whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// A session that has not had a lock for so long waits for another session: a free one takes microseconds.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// So long before its first statement is due, a session connects of which the log does not say when it did.
 const LEAD: Duration = Duration::from_secs(1);
@@ -103,7 +106,7 @@ impl Replay {
         let wakes = (0..threads).map(|_| UnixStream::pair()).collect::<Result<Vec<_>, _>>().map_err(cannot_wait)?;
         let (wakes, wakers): (Vec<_>, Vec<_>) = wakes.into_iter().unzip();
         let turnout = Turnout::new(&mut self.schedule, means.pace, before, threads);
-        let shared = Shared { means, part, turnout, wakers, control };
+        let shared = Shared { means, part, turnout, wakers, control, waits_for_lock: AtomicBool::new(false) };
         let keep = |thread, (lines, wake)| {
             one_cpu::keep(thread);
             Ok((thread, lines, wake))
@@ -133,6 +136,8 @@ struct Shared<'a> {
     /// By thread: a byte wakes it.
     wakers: Vec<UnixStream>,
     control: Control<'a>,
+    /// Whether a session waits for a lock that one may hold which is done with this run.
+    waits_for_lock: AtomicBool,
 }
 
 /// What a thread leaves: its counts, and its sessions that are not over.
@@ -155,6 +160,7 @@ impl Shared<'_> {
                 readiness,
                 due: BinaryHeap::new(),
                 open: 0,
+                holders: Vec::new(),
                 ask,
                 made,
                 wake,
@@ -184,6 +190,8 @@ struct Driver<'a, 'b> {
     due: BinaryHeap<Reverse<(Instant, usize)>>,
     /// Sessions that wait for an answer or for their connection.
     open: usize,
+    /// Sessions that are done with this run, and hold locks.
+    holders: Vec<usize>,
     ask: Sender<usize>,
     made: Receiver<Made>,
     wake: UnixStream,
@@ -216,7 +224,7 @@ impl Driver<'_, '_> {
                 return Ok(());
             }
             if self.open == 0 && self.due.is_empty() {
-                match self.shared.turnout.claim(self.thread) {
+                match self.shared.turnout.claim(self.thread, !self.holders.is_empty()) {
                     Claim::Begin(numbers) => {
                         self.begin(numbers);
                         continue;
@@ -231,11 +239,33 @@ impl Driver<'_, '_> {
             }
             let left = self.due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
             self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
+            if ready.is_empty() && self.due.is_empty() {
+                self.give_back_locks();
+            }
             for Ready { number, .. } in ready.drain(..) {
                 match number {
                     WAKE => self.woken()?,
                     number => self.heard(number),
                 }
+            }
+        }
+    }
+
+    /// Nothing happens here: where a session waits for a lock, all go on that are done with this run and hold some. The run would not end.
+    fn give_back_locks(&mut self) {
+        let waits_for_lock = &self.shared.waits_for_lock;
+        let Part { log, .. } = &self.shared.part;
+        let is_stuck =
+            |(number, line): (&usize, &Line)| line.waits_for_lock(&log.sessions[*number], log, LOCK_PATIENCE);
+        if self.lines.iter().any(is_stuck) {
+            waits_for_lock.store(true, Ordering::Relaxed);
+        }
+        if !self.holders.is_empty() && waits_for_lock.load(Ordering::Relaxed) {
+            // It has something to do, and no thread leaves meanwhile that may have to give back, too.
+            self.begin(self.shared.turnout.given(self.thread));
+            for number in std::mem::take(&mut self.holders) {
+                self.lines.get_mut(&number).into_iter().for_each(|line| line.is_waited_for = true);
+                self.go_on(number);
             }
         }
     }
@@ -307,6 +337,7 @@ impl Driver<'_, '_> {
                 self.open += 1;
             }
             Progress::Due(at) => self.due.push(Reverse((at, number))),
+            Progress::Paused if line.holds_locks() => self.holders.push(number),
             Progress::Paused => {}
             Progress::Over => self.over(number),
         }

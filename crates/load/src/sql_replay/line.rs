@@ -10,8 +10,8 @@ use wire::{Connection, Error, Param, Statement};
 /// A statement that begins later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
 
-/// So far behind a run's end a session goes on for a lock. One that is held for longer is a leader's, and the run would be this session's alone;
-/// nobody leads by locks of tables.
+/// So far behind a run's end a session goes on for a lock that nobody is seen to wait for. One that is held for longer is a leader's, and the run
+/// would be this session's alone; nobody leads by locks of tables.
 const AHEAD_MICROSECONDS: i64 = 10_000_000;
 
 /// Statements that are looked through for it.
@@ -33,8 +33,8 @@ pub struct Line {
     rows: u64,
     /// Locks that outlive transactions, as far as texts say it.
     locks: u64,
-    /// Whether tables are among them: others wait for these.
-    locks_tables: bool,
+    /// Whether others wait for them, as they do where tables are among them: it goes on until it has given them back.
+    pub is_waited_for: bool,
     /// Whether its connection was asked for.
     pub is_begun: bool,
     /// Whether an answer is to come.
@@ -102,7 +102,7 @@ impl Line {
                     self.keep_prepared(step);
                     let does = part.log.lock(step);
                     self.locks = held_after(self.locks, does);
-                    self.locks_tables = self.locks > 0 && (self.locks_tables || does == Some(Lock::TakesTables));
+                    self.is_waited_for = self.locks > 0 && (self.is_waited_for || does == Some(Lock::TakesTables));
                     tally.latency.record(self.took());
                     tally.answered(&step.expects, step.rows, self.rows);
                 }
@@ -121,6 +121,18 @@ impl Line {
             }
             self.at += 1;
         }
+    }
+
+    /// Whether others may wait for what it holds.
+    pub fn holds_locks(&self) -> bool {
+        self.locks > 0 && self.connection.is_some()
+    }
+
+    /// Whether it has waited for a lock for so long.
+    pub fn waits_for_lock(&self, session: &Session, log: &Log, for_long: Duration) -> bool {
+        self.is_waiting
+            && self.sent.is_some_and(|sent| sent.elapsed() >= for_long)
+            && session.steps.get(self.at).is_some_and(|step| log.lock(step) == Some(Lock::Takes))
     }
 
     /// Its connection is gone, or was not made: what is left of it is lost.
@@ -154,7 +166,7 @@ impl Line {
             return Progress::Over;
         };
         if let Some(due) = part.due(ended).filter(|due| *due > Instant::now()) {
-            return if part.before == u64::MAX { Progress::Due(due) } else { Progress::Paused };
+            return if part.before == u64::MAX || self.is_waited_for { Progress::Due(due) } else { Progress::Paused };
         }
         self.connection = None;
         Progress::Over
@@ -197,14 +209,18 @@ impl Line {
         self.connection.as_ref().is_some_and(|connection| connection.is_in_transaction())
     }
 
-    /// Whether it soon holds fewer locks than now. What it takes and gives back meanwhile is no reason to go on.
+    /// Whether it holds fewer locks than now soon, or at all where others wait for them. What it takes and gives back meanwhile is no reason to go on.
     fn gives_back(&self, session: &Session, part: &Part<'_>) -> bool {
+        // With its connection all are given back.
+        if self.is_waited_for && (session.ended.is_some() || part.pace == Pace::Closed) {
+            return true;
+        }
         let until = part.to.saturating_add(AHEAD_MICROSECONDS);
         let is_near = |place: usize, step: &Step| place < AHEAD_STATEMENTS && step.at_microseconds <= until;
         let ahead = session.steps[self.at..].iter().enumerate();
         let mut held = self.locks;
         self.locks > 0
-            && ahead.take_while(|(place, step)| self.locks_tables || is_near(*place, step)).any(|(_, step)| {
+            && ahead.take_while(|(place, step)| self.is_waited_for || is_near(*place, step)).any(|(_, step)| {
                 held = held_after(held, part.log.lock(step));
                 held < self.locks
             })

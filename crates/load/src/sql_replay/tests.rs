@@ -4,10 +4,13 @@ use super::*;
 use crate::workload::Error;
 use sqllog::{Log, Options};
 use std::collections::HashMap;
-use std::os::fd::BorrowedFd;
-use std::sync::atomic::AtomicBool;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::Duration;
 use wire::{Answer, Connection, Keep, NamedRow, Param, Statement, Value};
 
 /// Statements by the thread that sent them.
@@ -19,6 +22,59 @@ struct Answering {
     sent: Sent,
     prepared: u32,
     known: Vec<Statement>,
+    asks_lock: Option<AsksLock>,
+}
+
+/// PostgreSQL's advisory lock, of which there is one.
+#[derive(Default)]
+struct OneLock {
+    holder: Option<u32>,
+    waiting: Vec<(u32, UnixStream)>,
+}
+
+impl OneLock {
+    fn give_back(&mut self) {
+        let next = self.waiting.pop();
+        self.holder = next.as_ref().map(|(session, _)| *session);
+        if let Some((_, mut answer)) = next {
+            // Who waited may be gone.
+            let _ = answer.write_all(&[0]);
+        }
+    }
+}
+
+/// A session that takes it and gives it back.
+struct AsksLock {
+    session: u32,
+    lock: Arc<Mutex<OneLock>>,
+    /// What it waits for comes here.
+    hear: UnixStream,
+    tell: UnixStream,
+}
+
+impl AsksLock {
+    fn start(&self, sql: &str) -> Option<u64> {
+        let mut lock = self.lock.lock().expect("no thread panics with it");
+        if sql.contains("advisory_lock") && lock.holder.is_some() {
+            lock.waiting.push((self.session, self.tell.try_clone().expect("a descriptor")));
+            return None;
+        }
+        if sql.contains("advisory_lock") {
+            lock.holder = Some(self.session);
+        } else if sql.contains("advisory_unlock") {
+            lock.give_back();
+        }
+        Some(0)
+    }
+}
+
+impl Drop for AsksLock {
+    fn drop(&mut self) {
+        let mut lock = self.lock.lock().expect("no thread panics with it");
+        if lock.holder == Some(self.session) {
+            lock.give_back();
+        }
+    }
 }
 
 impl Answering {
@@ -52,7 +108,7 @@ impl Connection for Answering {
         if sql.contains("ALL") {
             self.known.clear();
         }
-        Ok(Some(0))
+        Ok(self.asks_lock.as_ref().map_or(Some(0), |asks| asks.start(sql)))
     }
 
     fn start_preparing(
@@ -78,6 +134,9 @@ impl Connection for Answering {
     }
 
     fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        if let Some(asks) = &self.asks_lock {
+            (&asks.hear).read_exact(&mut [0]).map_err(wire::Error::Lost)?;
+        }
         Ok(Some(0))
     }
 
@@ -86,7 +145,7 @@ impl Connection for Answering {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
+        self.asks_lock.as_ref().map(|asks| asks.hear.as_fd())
     }
 }
 
@@ -178,6 +237,46 @@ fn a_session_pauses_at_a_runs_end_unless_it_soon_gives_back_a_lock() {
         };
         let text: String = asked.iter().enumerate().map(line).collect();
         assert_eq!(rights_of_two_runs(&text), expected, "{behind_the_end:?}, {minutes_between} minutes");
+    }
+}
+
+/// A job's lock, for which the next job waits: it is given back half a minute behind the end of a run in which that one wants it.
+#[test]
+fn a_session_goes_on_for_a_lock_that_another_waits_for() {
+    static HANGS: AtomicBool = AtomicBool::new(false);
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(60));
+        HANGS.store(true, Ordering::Relaxed);
+    });
+    let asked = [
+        (7, "00:00", "SELECT pg_advisory_lock(1)"),
+        (7, "00:01", "SELECT 2"),
+        (8, "00:02", "SELECT pg_advisory_lock(1)"),
+        (7, "59:00", "SELECT 4"),
+        (7, "59:01", "SELECT 5"),
+        (7, "59:30", "SELECT pg_advisory_unlock(1)"),
+        (8, "59:31", "SELECT 7"),
+    ];
+    let line = |(session, at, asked): (u32, &str, &str)| {
+        format!("2026-11-24 01:{at}.000 UTC [{session}] joe@shop LOG:  statement: {asked}\n")
+    };
+    let text: String = asked.map(line).concat();
+    let log = sqllog::read(&text, &Options::default()).expect("it is a log");
+    for threads in [1, 2] {
+        let (lock, sessions) = (Arc::<Mutex<OneLock>>::default(), AtomicU32::new(0));
+        let connect = || {
+            let (hear, tell) = UnixStream::pair().expect("sockets");
+            let session = sessions.fetch_add(1, Ordering::Relaxed);
+            let asks_lock = Some(AsksLock { session, lock: lock.clone(), hear, tell });
+            Ok::<Box<dyn Connection>, Error>(Box::new(Answering { asks_lock, ..Answering::default() }))
+        };
+        let means = Means { connect: &connect, pace: Pace::Closed, threads, interrupted: &HANGS };
+        let mut replay = Replay::new(&log, 2);
+        let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it ends").expect("a part").right;
+        let rights = [run(), run()];
+        // On two threads either may be the first to have it.
+        let has_job_first = rights == [6, 1];
+        assert!(has_job_first || threads == 2 && rights == [4, 3], "{rights:?} on {threads} threads");
     }
 }
 
