@@ -96,7 +96,8 @@ pub fn overlong(plan: &Plan, scenario: &PlannedScenario) -> Option<String> {
     // The first one loads what the others copy.
     let seconds = trial_seconds(plan, scenario) + template(scenario).map_or(0.0, |(_, template)| template.seconds);
     let is_overlong = seconds > plan.design.trial_timeout_seconds;
-    is_overlong.then(|| too_long(plan, &format!("about {}", format_seconds(seconds))))
+    let about = if may_end_sooner(scenario) { "at most about" } else { "about" };
+    is_overlong.then(|| too_long(plan, &format!("{about} {}", format_seconds(seconds))))
 }
 
 /// The same where it is certain, as runs that last by the clock take as long by themselves.
@@ -123,6 +124,11 @@ pub fn run_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let slowness = if load.is_by_the_clock() { 1.0 } else { slowness(scenario) };
     let runs = f64::from(plan.design.warm_up_runs) + f64::from(plan.design.runs);
     load.estimate().run_seconds * slowness / if load.runs_share_work() { runs } else { 1.0 }
+}
+
+/// Whether its runs may be over well before the time that is counted for them.
+pub fn may_end_sooner(scenario: &PlannedScenario) -> bool {
+    workloads::settings(&scenario.workload, &scenario.parameters).is_some_and(|load| load.may_end_sooner())
 }
 
 /// Of how many scenarios nobody knows how long a run is.

@@ -104,6 +104,11 @@ impl Load {
     pub fn run_seconds(&self) -> Option<f64> {
         (self.time_seconds > 0.0 && self.transactions == 0).then_some(self.time_seconds)
     }
+
+    /// Whether its transactions may be done before its time is over.
+    pub fn may_end_sooner(&self) -> bool {
+        self.time_seconds > 0.0 && self.transactions > 0
+    }
 }
 
 /// `threads`.

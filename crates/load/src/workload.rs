@@ -89,6 +89,11 @@ pub trait WorkloadSettings {
         self.run_seconds().is_some()
     }
 
+    /// Whether a run may be over well before the time that [`WorkloadSettings::estimate`] has.
+    fn may_end_sooner(&self) -> bool {
+        false
+    }
+
     /// Whether a run that ends by itself is a part of the work, with which the next goes on: such runs are turns as they are.
     fn goes_in_parts(&self) -> bool {
         false

@@ -159,6 +159,10 @@ impl WorkloadSettings for Parameters {
         self.load.run_seconds()
     }
 
+    fn may_end_sooner(&self) -> bool {
+        self.load.may_end_sooner()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let database = self.engine.database(&self.pragmas);
         let oltp = Oltp { parameters: *self, rows_added: 0, rows_unknown: 0, possible: BTreeMap::new() };

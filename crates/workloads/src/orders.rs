@@ -154,6 +154,10 @@ impl WorkloadSettings for Parameters {
         self.load.run_seconds().is_some()
     }
 
+    fn may_end_sooner(&self) -> bool {
+        self.load.may_end_sooner()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let database = self.engine.database(&self.pragmas);
         let orders = Orders { parameters: *self, acknowledged: 0, unknown: 0 };

@@ -145,6 +145,10 @@ impl WorkloadSettings for Parameters {
         self.load.run_seconds()
     }
 
+    fn may_end_sooner(&self) -> bool {
+        self.load.may_end_sooner()
+    }
+
     fn user_files(&self) -> Vec<PathBuf> {
         let scripts = files::scripts(&self.scripts).map(|(name, _)| PathBuf::from(name));
         let data = [&self.schema, &self.data, &self.dump].into_iter().cloned();

@@ -108,6 +108,10 @@ impl WorkloadSettings for Parameters {
         self.load.run_seconds()
     }
 
+    fn may_end_sooner(&self) -> bool {
+        self.load.may_end_sooner()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let database = self.engine.database(&Pragmas::default());
         let tpcb = Tpcb { parameters: *self, deltas: 0, acknowledged: 0, unknown: 0 };

@@ -127,14 +127,18 @@ fn totals(loaded: &Loaded, room: Room) {
         println!("then:       {confirmation} new rounds of pick, runner-up and baseline");
     }
     let time = |rounds: u32| format_seconds(seconds(plan, rounds));
-    if design.mode == Mode::Tune || !plan.screens.is_empty() {
-        println!("trials:     at most {}", trials(plan, high));
-        println!("time:       at most about {}", time(high));
+    let is_open = design.mode == Mode::Tune || !plan.screens.is_empty();
+    let (fewest, most) = (trials(plan, low), trials(plan, high));
+    println!("trials:     {}", if is_open { format!("at most {most}") } else { format!("{fewest} to {most}") });
+    let (least, most) = (time(low), time(high));
+    let in_all = if is_open || plan.scenarios.iter().any(estimate::may_end_sooner) {
+        format!("at most about {most}")
+    } else if least == most {
+        format!("about {least}")
     } else {
-        println!("trials:     {} to {}", trials(plan, low), trials(plan, high));
-        let (least, most) = (time(low), time(high));
-        println!("time:       about {}", if least == most { least } else { format!("{least} to {most}") });
-    }
+        format!("about {least} to {most}")
+    };
+    println!("time:       {in_all}");
     if let Some(forecast) = forecast(loaded) {
         println!("forecast:   {forecast}");
     }

@@ -231,6 +231,8 @@ fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
     plan(&["--work", "file"]).says("is a file");
     plan(&["--set", "workload.oltp.time=0s", "--set", "workload.oltp.transactions=100"])
         .says("how long runs take is not known: the time is without them");
+    let by_both = plan(&["--set", "workload.oltp.time=40min", "--set", "workload.oltp.transactions=100"]);
+    by_both.says("time:       at most about ").says("a trial takes at most about 4h ");
 }
 
 /// Each of its trials would be ended after half an hour, and have no figure.
