@@ -2,12 +2,9 @@
 //! breaks off where a difference is shown.
 
 use crate::judge::ROUNDS_FOR_CLAIMS;
-use ledger::model::{Contents, Phase, Session, Trial};
+use ledger::model::{Contents, INTERRUPTED, Phase, Session, Trial};
 use stats::eliminate::{FIRST_LOOK, Looks};
 use std::collections::BTreeSet;
-
-/// As a session's reason to end: its answer claims something where there were rounds enough.
-const INTERRUPTED: &str = "interrupted";
 
 /// An answer, by what it says of how its claims are held.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +38,7 @@ pub fn looks(contents: &Contents, phase: Phase) -> u32 {
     let begun_by = |moment: f64| trials.iter().filter(|trial| trial.started <= moment).count();
     let answered = contents.sessions.iter().filter_map(|session| {
         let (reason, ended) = (session.reason.as_deref()?, session.ended?);
+        // One that was interrupted amid its rounds claims something where there were enough.
         let is_answer = reason != INTERRUPTED || rounds_by(&trials, ended) >= ROUNDS_FOR_CLAIMS as u32;
         let begun = begun_by(ended);
         (is_answer && (1..trials.len()).contains(&begun)).then_some(begun)
@@ -60,13 +58,13 @@ fn rounds_by(trials: &[&Trial], moment: f64) -> u32 {
 
 /// Whether a rule ended a phase's rounds. Else they go on, or somebody who may have looked at them broke them off.
 fn have_ended(contents: &Contents, phase: Phase) -> bool {
-    if contents.sessions.last().is_none_or(Session::came_to_an_end) {
+    if contents.sessions.last().is_none_or(Session::ended_its_rounds) {
         return true;
     }
     // What comes after the rounds may be under way: new rounds, then power cuts and failing disks.
     let is_closed = phase == Phase::Main && contents.finalists().next().is_some();
     let by_rule =
-        contents.sessions.iter().filter(|session| session.came_to_an_end()).filter_map(|session| session.ended);
+        contents.sessions.iter().filter(|session| session.ended_its_rounds()).filter_map(|session| session.ended);
     let safety = contents.safety.iter().map(|measured| measured.ended);
     let faults = contents.faults.iter().map(|measured| measured.ended);
     let trials = trials(contents, phase);

@@ -17,6 +17,7 @@ use crate::bench::Bench;
 use crate::resume::Opened;
 use crash::plan::Plan;
 use event::Cut;
+use ledger::model::INTERRUPTED_BEHIND_ROUNDS;
 use session::Session;
 use std::sync::atomic::AtomicBool;
 
@@ -59,7 +60,7 @@ pub fn conduct_safety(
 ) -> Result<Summary, Error> {
     let mut session = Session::new(plan, opened, bench, interrupted, watch);
     let stop = safety::conduct_alone(&mut session, what)?;
-    ended(session, stop)
+    ended(session, stop, stop.words())
 }
 
 /// The phases that answer the study's question.
@@ -73,16 +74,19 @@ fn answer(session: &mut Session) -> Result<Stop, Cut> {
 /// The last phase, whatever cut off the others.
 fn end(mut session: Session, answered: Result<Stop, Cut>) -> Result<Summary, Error> {
     match answered {
-        Ok(stop) | Err(Cut::Stop(stop)) => {
-            let stop = safety::conduct(&mut session, stop)?;
-            ended(session, stop)
-        }
+        Ok(stop) | Err(Cut::Stop(stop)) => match safety::conduct(&mut session, stop)? {
+            // Whatever the rounds claim, nobody broke them off at it.
+            Stop::Interrupted if stop != Stop::Interrupted => {
+                ended(session, Stop::Interrupted, INTERRUPTED_BEHIND_ROUNDS)
+            }
+            stop => ended(session, stop, stop.words()),
+        },
         Err(Cut::Error(error)) => Err(error),
     }
 }
 
-fn ended(mut session: Session, stop: Stop) -> Result<Summary, Error> {
+fn ended(mut session: Session, stop: Stop, reason: &str) -> Result<Summary, Error> {
     let now = session.bench.now();
-    session.writer.end_session(stop.words(), now)?;
+    session.writer.end_session(reason, now)?;
     Ok(Summary { stop, failed: session.done.failed() })
 }

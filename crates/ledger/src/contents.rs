@@ -22,7 +22,7 @@ impl Contents {
             rounds.entry(trial.round).or_default().push(trial);
         }
         let session = self.sessions.iter().rfind(|session| session.member == Some(member.number));
-        let is_ended = session.is_some_and(Session::came_to_an_end);
+        let is_ended = session.is_some_and(Session::ended_its_rounds);
         let mut from_last = rounds.values().rev();
         let [last, before, earlier] = [from_last.next(), from_last.next(), from_last.next()];
         let state = |round: Option<&Vec<&Trial>>, label: &str| {

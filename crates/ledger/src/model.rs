@@ -468,10 +468,26 @@ pub struct Session {
     pub member: Option<u32>,
 }
 
+/// As a session's reason to end: the user interrupted it.
+pub const INTERRUPTED: &str = "interrupted";
+
+/// The same, where a rule had ended its rounds.
+pub const INTERRUPTED_BEHIND_ROUNDS: &str = "interrupted when its rounds were over";
+
 impl Session {
+    /// Whether the user interrupted it.
+    pub fn is_interrupted(&self) -> bool {
+        self.reason.as_deref().is_some_and(|reason| [INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS].contains(&reason))
+    }
+
     /// Whether it stopped by itself: it was neither interrupted nor killed, and is not under way.
     pub fn came_to_an_end(&self) -> bool {
-        self.reason.as_ref().is_some_and(|reason| reason != "interrupted")
+        self.reason.is_some() && !self.is_interrupted()
+    }
+
+    /// Whether a rule ended its rounds, whatever became of what follows them.
+    pub fn ended_its_rounds(&self) -> bool {
+        self.came_to_an_end() || self.reason.as_deref() == Some(INTERRUPTED_BEHIND_ROUNDS)
     }
 }
 

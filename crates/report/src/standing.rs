@@ -31,11 +31,11 @@ impl Standing {
             of_phase.map(|trial| trial.round + 1).max().unwrap_or(0)
         };
         let last = contents.sessions.last();
-        let state = match (is_running, last.and_then(|session| session.reason.as_deref())) {
-            (true, _) => "running",
-            (false, None) => "cut off; the command that began it goes on",
-            (false, Some("interrupted")) => "interrupted; the command that began it goes on",
-            (false, Some(_)) => "done",
+        let state = match last.filter(|session| session.reason.is_some()) {
+            _ if is_running => "running",
+            None => "cut off; the command that began it goes on",
+            Some(session) if session.is_interrupted() => "interrupted; the command that began it goes on",
+            Some(_) => "done",
         };
         Standing {
             finished: count(TrialState::Finished),

@@ -2,7 +2,7 @@
 
 use crate::bench::{self, End};
 use crate::values::Values;
-use ledger::model::{Phase, Screened};
+use ledger::model::{INTERRUPTED, Phase, Screened};
 use observe::faults::FaultsFound;
 use observe::record::{Failure, Record};
 use observe::safety::Safety;
@@ -146,7 +146,7 @@ impl Stop {
             Stop::PrecisionReached => "the wanted precision is reached",
             Stop::RoundsMax => "all rounds are done",
             Stop::TimeBudget => "the next round would not fit into the time budget",
-            Stop::Interrupted => "interrupted",
+            Stop::Interrupted => INTERRUPTED,
             Stop::NothingLeft => "every scenario failed",
             Stop::NothingToCompare => "so many scenarios failed that nothing is left to compare",
             Stop::ScreenFailed => {

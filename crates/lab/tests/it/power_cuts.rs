@@ -1,16 +1,17 @@
 //! Power cuts and failing disks of a scenario that failed: measured again on request, and never called known.
 
-use crate::{machine, plan, session};
+use crate::{contents, machine, plan, session, text};
 use crash::plan::TrialSpec;
 use lab::bench::simulated::Simulated;
 use lab::bench::{Bench, End, Error};
 use lab::conductor::{self, Stop, What};
 use lab::resume;
+use ledger::model::Phase;
 use observe::record::{Failure, Record};
 use observe::safety::Grade;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[path = "../../../report/tests/it/found.rs"]
 mod found;
@@ -101,6 +102,59 @@ fn what_was_measured_with_the_cache_that_is_meant_is_not_measured_again() {
     assert_eq!(trials(&disk, own, "cache = \"volatile\"\n"), 2);
     assert_eq!(trials(&disk, own, ""), 2, "it has its own cache");
     assert_eq!(trials(&disk, own, "cache = \"write-through\"\n"), 0);
+}
+
+/// A machine whose user presses Ctrl-C as soon as a power-cut trial begins.
+struct Impatient(Simulated);
+
+impl Bench for Impatient {
+    fn run(&mut self, spec: &TrialSpec, stop: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        if spec.cut.is_none() {
+            return self.0.run(spec, stop, sink);
+        }
+        stop.store(true, Ordering::Relaxed);
+        Ok(End::Interrupted)
+    }
+
+    fn run_by_turns(
+        &mut self,
+        specs: &[TrialSpec],
+        order: &[usize],
+        stop: &AtomicBool,
+        sink: &mut dyn FnMut(usize, Record),
+    ) -> Result<Vec<End>, Error> {
+        self.0.run_by_turns(specs, order, stop, sink)
+    }
+
+    fn now(&self) -> f64 {
+        self.0.now()
+    }
+
+    fn machine(&self) -> BTreeMap<String, String> {
+        self.0.machine()
+    }
+}
+
+/// Nobody broke off rounds at a difference who breaks off what follows them.
+#[test]
+fn who_breaks_off_power_cuts_has_the_whole_answer_of_the_rounds() {
+    let design = "rounds_min = 6\nrounds_max = 6\n[safety]\nload = \"files\"";
+    let text = text(&["ext4", "xfs"], design);
+    let answered = |interrupt_after: Option<u32>| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("s.surefoot");
+        let plan = plan(&text);
+        let opened = resume::open(&results, &plan, &session(&text)).expect("it opens");
+        let mut bench = Impatient(machine());
+        bench.0.interrupt_after = interrupt_after;
+        let ended = conductor::conduct(&plan, opened, &mut bench, &AtomicBool::new(false), &mut |_| {});
+        assert_eq!(ended.expect("it starts").stop, Stop::Interrupted);
+        let contents = contents(&results);
+        assert!(contents.safety.is_empty() && !contents.sessions[0].came_to_an_end());
+        analysis::looks::Answer::of(&contents, Phase::Main).share
+    };
+    assert_eq!(answered(None), 1.0);
+    assert!(answered(Some(15)) < 1.0, "amid the sixth round");
 }
 
 #[test]

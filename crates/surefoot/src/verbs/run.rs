@@ -16,6 +16,7 @@ use lab::conductor::{self, Stop, Summary, What};
 use lab::estimate::{certainly_overlong, expected_seconds, space_needed};
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
+use ledger::model::INTERRUPTED;
 pub(super) use member::unpublished;
 use sandbox::work::{Holder, Work};
 use settings::quantity::{format_bytes, format_seconds};
@@ -124,7 +125,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
     } else {
         if let Err(failure) = prepare_images(&loaded, &work, &mut live) {
-            let reason = if failure.status() == Status::Interrupted { "interrupted" } else { NO_IMAGES };
+            let reason = if failure.status() == Status::Interrupted { INTERRUPTED } else { NO_IMAGES };
             opened.writer.end_session(reason, bench.now()).map_err(anyhow::Error::from)?;
             return Err(failure);
         }
