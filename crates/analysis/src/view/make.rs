@@ -44,7 +44,8 @@ impl View {
             ceilings: ceilings(contents, &counting),
         };
         let screen = Progress::of(contents);
-        let read = Read { contents, counting: &counting, details, is_choice, screen: screen.as_ref() };
+        let answer = Answer::of(contents, Phase::Main);
+        let read = Read { contents, counting: &counting, details, is_choice, screen: screen.as_ref(), answer };
         let parts: Vec<Part> =
             contents.workloads().into_iter().map(|workload| part(&read, &machine, workload)).collect();
         let alpha = parts.first().map_or(1.0 - settings.confidence, |part| part.alpha);
@@ -76,6 +77,7 @@ struct Read<'a> {
     details: &'a Details,
     is_choice: IsChoice,
     screen: Option<&'a Progress>,
+    answer: Answer,
 }
 
 /// `[round][scenario]`: each trial is one number.
@@ -117,7 +119,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let conditions = conditions(&plain, read.is_choice);
-    let alpha = judge::rules(&contents.study.analysis, Answer::of(contents, Phase::Main)).alpha();
+    let alpha = judge::rules(&contents.study.analysis, read.answer).alpha();
     mark_behind(&mut rows, &conditions, alpha);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
     let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| !row.is_behind()));
@@ -125,11 +127,11 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
     let tails = tails::tails(&of_tails(read), &judged, more_is_better);
-    let mut judgement = judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better);
+    let mut judgement = judgement(read, &judged, (&rows, &tails), &rounds, more_is_better);
     hold_back_confirmations(read, &mut confirmations, (&rows, &tails), more_is_better);
     why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
-        .map(|rounds| self::judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better));
+        .map(|rounds| self::judgement(read, &judged, (&rows, &tails), &rounds, more_is_better));
     rank(&mut rows, more_is_better);
     if screen.is_some_and(|screen| !screen.is_complete) {
         // Most of them will not be studied.
@@ -165,8 +167,8 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
 }
 
 fn of_tails<'a>(read: &Read<'a>) -> tails::Read<'a> {
-    let Read { contents, counting, details, .. } = *read;
-    tails::Read { contents, counting, details, answer: Answer::of(contents, Phase::Main) }
+    let Read { contents, counting, details, answer, .. } = *read;
+    tails::Read { contents, counting, details, answer }
 }
 
 /// Whether a run of 0 decides its trial's figure: a turn of 0 is a part of its trial's work.
@@ -177,15 +179,15 @@ fn counts_stalls(contents: &Contents, rounds: &[Vec<Option<f64>>], column: usize
 
 /// What stats makes of these rounds, and of the shape of their runs' figures.
 fn judgement(
-    contents: &Contents,
+    read: &Read,
     asked: &Scenarios,
     (rows, tails): (&[Row], &[Tail]),
     rounds: &[Vec<Option<f64>>],
     more_is_better: bool,
 ) -> Judgement {
-    let answer = Answer::of(contents, Phase::Main);
-    let mut found = judge((&contents.study.analysis, answer), asked, rounds, more_is_better);
-    hold_back(&mut found, rows, (tails, contents.study.analysis.margin));
+    let settings = &read.contents.study.analysis;
+    let mut found = judge((settings, read.answer), asked, rounds, more_is_better);
+    hold_back(&mut found, rows, (tails, settings.margin));
     found
 }
 
