@@ -14,7 +14,7 @@ use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use wire::etcd::{Etcd as Client, Pair, Request, behind};
+use wire::etcd::Etcd as Client;
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -264,8 +264,6 @@ impl Service for Etcd {
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
     }
 
-    /// A question is `STATUS`, or a prefix of keys behind `RANGE ` : a row's columns are the key behind the prefix, and what stands between tabs in its
-    /// value.
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
         let deadline = recovered::deadline();
         let socket = Etcd::clear(place)?;
@@ -273,7 +271,7 @@ impl Service for Etcd {
         recovered::remove(&log)?;
         let mut server = self.to_run(place, log).server()?;
         let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket))?;
-        recovered::ask(&mut server, KIND.name, &mut |question| rows(&mut client, question), questions, deadline)
+        recovered::ask(&mut server, KIND.name, &mut |question| client.table(question), questions, deadline)
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
@@ -289,22 +287,6 @@ impl Service for Etcd {
     fn user(&self) -> Option<User> {
         self.user.clone()
     }
-}
-
-/// The rows of a question's answer.
-fn rows(client: &mut Client, question: &str) -> Result<Vec<Vec<Option<String>>>, wire::Error> {
-    let Some(prefix) = question.strip_prefix("RANGE ") else {
-        let errors = client.status()?.errors;
-        return Ok(vec![vec![Some(if errors.is_empty() { "well".into() } else { errors.join("; ") })]]);
-    };
-    let found = client.ask(&Request::Range(prefix.as_bytes(), &behind(prefix.as_bytes()), 0))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let row = |(key, value): Pair| {
-        let cells = text(&value);
-        let key = text(key.strip_prefix(prefix.as_bytes()).unwrap_or(&key));
-        std::iter::once(key.as_str()).chain(cells.split('\t')).map(|cell| Some(cell.to_string())).collect()
-    };
-    Ok(found.into_iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -279,7 +279,7 @@ impl Service for Redis {
         recovered::remove(&socket)?;
         let mut server = self.to_run(place, &file, log).server()?;
         let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket, None))?;
-        recovered::ask(&mut server, KIND.name, &mut |question| rows(&mut client, question), questions, deadline)
+        recovered::ask(&mut server, KIND.name, &mut |question| client.table(question), questions, deadline)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
@@ -302,15 +302,6 @@ impl Service for Redis {
     fn user(&self) -> Option<User> {
         self.user.clone()
     }
-}
-
-/// The rows of a question's answer.
-fn rows(client: &mut Client, question: &str) -> Result<Vec<Vec<Option<String>>>, wire::Error> {
-    let words: Vec<&str> = question.split('\n').collect();
-    let texts = client.ask(&words)?.texts()?;
-    let row =
-        |texts: &[String]| texts.iter().flat_map(|text| text.split('\t')).map(|cell| Some(cell.to_string())).collect();
-    Ok(texts.chunks(2).map(row).collect())
 }
 
 /// What is in effect: what was asked, and how its files are kept.

@@ -354,6 +354,26 @@ impl Etcd {
         status(&self.grpc.ask(STATUS, &[])?)
     }
 
+    /// The answer to `STATUS`, a cell that says `well` or what is wrong, or to `RANGE PREFIX`, a row for each such key: with a cell for what is behind
+    /// its prefix, and one for all that stands between tabs in its value.
+    ///
+    /// # Errors
+    /// As [`Etcd::ask`].
+    pub fn table(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let Some(prefix) = question.strip_prefix("RANGE ").map(str::as_bytes) else {
+            let errors = self.status()?.errors;
+            return Ok(vec![vec![Some(if errors.is_empty() { "well".into() } else { errors.join("; ") })]]);
+        };
+        let found = self.ask(&Request::Range(prefix, &behind(prefix), 0))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let row = |(key, value): &Pair| {
+            let value = text(value);
+            let key = std::iter::once(text(key.strip_prefix(prefix).unwrap_or(key)));
+            key.chain(value.split('\t').map(String::from)).map(Some).collect()
+        };
+        Ok(found.iter().map(row).collect())
+    }
+
     /// Waits until more of an answer has come.
     ///
     /// # Errors

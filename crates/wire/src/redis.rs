@@ -338,6 +338,18 @@ impl Redis {
         self.wait_for_reply()?.accepted()
     }
 
+    /// The reply to a request, a word a line, as a table: a row is two of its texts, a key and its value, with a cell for all that stands between tabs.
+    ///
+    /// # Errors
+    /// As [`Redis::ask`].
+    pub fn table(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let words: Vec<&str> = question.split('\n').collect();
+        let texts = self.ask(&words)?.texts()?;
+        let row =
+            |pair: &[String]| pair.iter().flat_map(|text| text.split('\t')).map(|cell| Some(cell.into())).collect();
+        Ok(texts.chunks(2).map(row).collect())
+    }
+
     /// Waits for the next reply.
     ///
     /// # Errors

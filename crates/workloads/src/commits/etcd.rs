@@ -10,7 +10,7 @@ use crate::ack_log::nanoseconds;
 use load::engines::etcd::{connect, failed};
 use load::sql::Place;
 use load::workload::Error;
-use wire::etcd::{Etcd as Connection, Pair, Request, behind};
+use wire::etcd::{Etcd as Connection, Pair, Request};
 
 /// Keys that are set at once: etcd takes 128 by default (`--max-txn-ops`).
 const AT_ONCE: usize = 100;
@@ -56,28 +56,12 @@ impl CommitTarget for Etcd {
 
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let mut client = connect(place)?;
-        let errors = client.status().map_err(failed("say how it is"))?.errors;
-        let well = if errors.is_empty() { "well".into() } else { errors.join("; ") };
-        let mut table = |prefix: String| -> Result<Rows, Error> {
-            let range = Request::Range(prefix.as_bytes(), &behind(prefix.as_bytes()), 0);
-            let found = client.ask(&range).map_err(failed("say what it holds"))?;
-            Ok(found.iter().map(|(key, value)| cells(&key[prefix.len()..], value)).collect())
-        };
-        let (rows, counters) = (table(format!("{ROWS}/"))?, table(format!("{COUNTERS}/"))?);
-        Ok(vec![vec![vec![Some(well)]], rows, counters])
+        self.questions().iter().map(|question| client.table(question).map_err(failed("say what it holds"))).collect()
     }
 
     fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
         Ok(Box::new(Session { place: place.clone(), client: connect(place)?, rule, stream }))
     }
-}
-
-fn cells(key: &[u8], value: &[u8]) -> Vec<Option<String>> {
-    let value = String::from_utf8_lossy(value);
-    std::iter::once(String::from_utf8_lossy(key))
-        .chain(value.split('\t').map(Into::into))
-        .map(|cell| Some(cell.into()))
-        .collect()
 }
 
 /// A stream's connection.

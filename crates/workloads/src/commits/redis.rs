@@ -11,7 +11,7 @@ use load::engines::redis::{connect, failed, has_log, rewrite_log};
 use load::sql::Place;
 use load::workload::Error;
 use std::time::{Duration, Instant};
-use wire::redis::{Redis as Connection, Reply};
+use wire::redis::Redis as Connection;
 
 /// A rewrite of the log takes no longer, where the disk does not fail.
 const REWRITE: Duration = Duration::from_secs(12);
@@ -62,14 +62,7 @@ impl CommitTarget for Redis {
 
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let mut client = connect(place)?;
-        let mut answer = |question: &String| -> Result<Rows, Error> {
-            let words: Vec<&str> = question.split('\n').collect();
-            let texts = client.ask(&words).and_then(Reply::texts).map_err(failed("say what it holds"))?;
-            let row =
-                |pair: &[String]| pair.iter().flat_map(|text| text.split('\t')).map(|cell| Some(cell.into())).collect();
-            Ok(texts.chunks(2).map(row).collect())
-        };
-        self.questions().iter().map(&mut answer).collect()
+        self.questions().iter().map(|question| client.table(question).map_err(failed("say what it holds"))).collect()
     }
 
     fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
