@@ -3,13 +3,14 @@
 use crate::input::Input;
 
 /// A word where one side went first in every pair: what drifts from session to session is then a difference between the sides, of one sign in all
-/// pairs.
+/// pairs. By their moments, files that were named side after side in the order in which they ran can't be told from these.
 pub(super) fn always_first(pairs: &[[Input; 2]]) -> Option<String> {
     let first = pairs.iter().filter(|[a, b]| begun(a) < begun(b)).count();
     let is_always = pairs.len() > 1 && (first == 0 || first == pairs.len());
     is_always.then(|| {
         "One side went first in every pair: a machine that gets slower or faster from session to session makes the sides differ. Let them \
-         change places: run A1 B1 B2 A2 A3 B3 …, and name them A1 B1 A2 B2 A3 B3 …."
+         change places: run A1 B1 B2 A2 A3 B3 …, and name them A1 B1 A2 B2 A3 B3 …. Files named side after side (`before-* after-*`), of \
+         which one side ran before the other, look the same: then each pair is of one side, and sides are not told apart."
             .into()
     })
 }

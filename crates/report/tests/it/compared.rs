@@ -249,6 +249,10 @@ fn sides_change_places() {
     };
     let always = of(&[[0, 1], [2, 3], [4, 5], [6, 7]]);
     assert!(always.text().contains(SAID) && figures(&always)[0]["change"]["flagged"] == true, "{}", always.text());
+    assert!(always.text().contains("named side after side"), "{}", always.text());
+    // All of A ran before all of B, and the pairs are right.
+    let sides_in_blocks = of(&[[0, 4], [1, 5], [2, 6], [3, 7]]);
+    assert!(sides_in_blocks.mixed().is_some_and(|why| why.contains("did not take turns")));
     let never = of(&[[1, 0], [3, 2]]);
     assert!(never.text().contains(SAID), "{}", never.text());
     let by_turns = of(&[[0, 1], [3, 2], [4, 5], [7, 6]]);
