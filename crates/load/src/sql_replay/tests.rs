@@ -220,6 +220,9 @@ fn a_session_pauses_at_a_runs_end_unless_it_soon_gives_back_a_lock() {
     };
     let text: String = dump.iter().enumerate().map(line).collect();
     assert_eq!(rights_of_two_runs(&text), [5, 1], "{text}");
+    // As `mysqldump --lock-all-tables` leaves its lock to the connection's end.
+    let text = text.replace("LOCK TABLES a READ", "FLUSH TABLES WITH READ LOCK").replace("UNLOCK TABLES", "SELECT 5");
+    assert_eq!(rights_of_two_runs(&text), [6, 0], "{text}");
     let (lock, other_lock) = ("SELECT pg_advisory_lock(1)", "SELECT pg_advisory_lock(2)");
     let (unlock, other_unlock) = ("SELECT pg_advisory_unlock(1)", "SELECT pg_advisory_unlock(2)");
     for (behind_the_end, minutes_between, expected) in [
@@ -274,9 +277,9 @@ fn a_session_goes_on_for_a_lock_that_another_waits_for() {
         let mut replay = Replay::new(&log, 2);
         let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it ends").expect("a part").right;
         let rights = [run(), run()];
-        // On two threads either may be the first to have it.
-        let has_job_first = rights == [6, 1];
-        assert!(has_job_first || threads == 2 && rights == [4, 3], "{rights:?} on {threads} threads");
+        // On two threads either may be the first to have it, and who has it last may go on, too.
+        let is_right = if threads == 1 { rights == [6, 1] } else { rights[0] >= 4 && rights[0] + rights[1] == 7 };
+        assert!(is_right, "{rights:?} on {threads} threads");
     }
 }
 
