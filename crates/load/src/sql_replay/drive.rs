@@ -224,7 +224,7 @@ impl Driver<'_, '_> {
                 return Ok(());
             }
             if self.open == 0 && self.due.is_empty() {
-                match self.shared.turnout.claim(self.thread, !self.holders.is_empty()) {
+                match self.shared.turnout.claim(self.thread, &self.holders) {
                     Claim::Begin(numbers) => {
                         self.begin(numbers);
                         continue;

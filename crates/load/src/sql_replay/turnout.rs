@@ -70,8 +70,9 @@ impl<'a> Turnout<'a> {
         std::mem::take(&mut waiting.given[thread])
     }
 
-    /// What a thread does that has nothing to do. One whose sessions hold locks is there while others are at work, who may wait for them.
-    pub fn claim(&self, thread: usize, holds_locks: bool) -> Claim {
+    /// What a thread does that has nothing to do. While others are at work it stays for those of its sessions that hold locks, as they may wait for
+    /// these.
+    pub fn claim(&self, thread: usize, holders: &[usize]) -> Claim {
         let waiting = &mut *self.waiting();
         let given = std::mem::take(&mut waiting.given[thread]);
         waiting.is_idle[thread] = given.is_empty();
@@ -82,7 +83,7 @@ impl<'a> Turnout<'a> {
         let are_idle =
             (0..waiting.given.len()).all(|thread| waiting.is_idle[thread] && waiting.given[thread].is_empty());
         let may_begin = self.pace == Pace::Closed && waiting.schedule.has_left(self.before);
-        if are_idle || !(may_begin || holds_locks) {
+        if are_idle || !may_begin && holders.is_empty() {
             return Claim::Leave((0..waiting.given.len()).filter(|other| *other != thread).collect());
         }
         Claim::Wait
@@ -105,17 +106,17 @@ mod tests {
         let mut schedule = Schedule::new(&sessions);
         assert_eq!(schedule.take(u64::MAX), Some(0));
         let turnout = Turnout::new(&mut schedule, Pace::Closed, u64::MAX, 2);
-        assert_eq!(turnout.claim(1, false), Claim::Wait);
+        assert_eq!(turnout.claim(1, &[]), Claim::Wait);
         assert_eq!(turnout.over(0, 0), (vec![], vec![1]));
-        assert_eq!(turnout.claim(0, false), Claim::Wait, "the other has one, and is idle no more");
+        assert_eq!(turnout.claim(0, &[]), Claim::Wait, "the other has one, and is idle no more");
         assert_eq!(turnout.given(1), [1]);
         assert_eq!(turnout.over(1, 1), (vec![], vec![0]));
-        assert_eq!(turnout.claim(0, false), Claim::Begin(vec![2]));
+        assert_eq!(turnout.claim(0, &[]), Claim::Begin(vec![2]));
         assert_eq!(turnout.over(2, 0), (vec![], vec![1]));
-        assert_eq!(turnout.claim(0, false), Claim::Leave(vec![1]), "there is none left");
-        assert_eq!(turnout.claim(1, false), Claim::Begin(vec![3]));
+        assert_eq!(turnout.claim(0, &[]), Claim::Leave(vec![1]), "there is none left");
+        assert_eq!(turnout.claim(1, &[]), Claim::Begin(vec![3]));
         assert_eq!(turnout.over(3, 1), (vec![], vec![]));
-        assert_eq!(turnout.claim(1, false), Claim::Leave(vec![0]));
+        assert_eq!(turnout.claim(1, &[]), Claim::Leave(vec![0]));
     }
 
     #[test]
@@ -125,17 +126,17 @@ mod tests {
         assert_eq!(schedule.take(u64::MAX), Some(0));
         let turnout = Turnout::new(&mut schedule, Pace::Closed, u64::MAX, 2);
         // The first one goes on in the next run.
-        assert_eq!(turnout.claim(0, false), Claim::Wait);
-        assert_eq!(turnout.claim(1, false), Claim::Leave(vec![0]));
-        assert_eq!(turnout.claim(0, false), Claim::Leave(vec![1]));
+        assert_eq!(turnout.claim(0, &[]), Claim::Wait);
+        assert_eq!(turnout.claim(1, &[]), Claim::Leave(vec![0]));
+        assert_eq!(turnout.claim(0, &[]), Claim::Leave(vec![1]));
         let turnout = Turnout::new(&mut schedule, Pace::AsLogged(1.0), u64::MAX, 2);
-        assert_eq!(turnout.claim(0, false), Claim::Leave(vec![1]), "as logged each has its own from the begin");
+        assert_eq!(turnout.claim(0, &[]), Claim::Leave(vec![1]), "as logged each has its own from the begin");
         assert_eq!(turnout.over(0, 1), (vec![], vec![]));
         for pace in [Pace::Closed, Pace::AsLogged(1.0)] {
             let turnout = Turnout::new(&mut schedule, pace, 0, 2);
-            assert_eq!(turnout.claim(0, true), Claim::Wait, "the other may wait for its locks");
-            assert_eq!(turnout.claim(1, true), Claim::Leave(vec![0]), "nobody is at work who could");
-            assert_eq!(turnout.claim(0, true), Claim::Leave(vec![1]));
+            assert_eq!(turnout.claim(0, &[7]), Claim::Wait, "the other may wait for its locks");
+            assert_eq!(turnout.claim(1, &[7]), Claim::Leave(vec![0]), "nobody is at work who could");
+            assert_eq!(turnout.claim(0, &[7]), Claim::Leave(vec![1]));
         }
     }
 }
