@@ -127,7 +127,7 @@ impl Part {
     /// That something which could be picked was hardly measured beside what is: nothing is known of how far apart they are.
     fn hardly_met(&self) -> Option<Advice> {
         let safest = self.safest()?;
-        let is_choice = |row: &&Row| row.is_choice_in(safest) && row.dropped_after().is_none();
+        let is_choice = |row: &&Row| row.is_choice_in(safest) && !row.fell_out();
         let of_pick = |pick: &Row| {
             let others = self.beside(pick).filter(|row| row.label != pick.label).filter(is_choice);
             let (rounds, rival) = others.map(|row| (row.rounds_beside(pick), row)).min_by_key(|(rounds, _)| *rounds)?;
@@ -222,7 +222,7 @@ impl Part {
     /// As [`Part::visible`], of what is picked and each of its rivals: pairs at the level of the bounds.
     fn visible_of_choice(&self) -> Option<f64> {
         let (picks, safest) = (self.picks(), self.safest()?);
-        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && row.dropped_after().is_none();
+        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && !row.fell_out();
         let pairs = self.measured().filter(is_choice).count().saturating_sub(picks.len()).max(1);
         let of_pick = |pick: &Row| {
             let rivals = self.rivals(pick);

@@ -56,7 +56,7 @@ pub fn choice(
         return None;
     }
     let safest = rows.iter().filter_map(|row| row.competes_in).min()?;
-    let is_choice = |row: &&Row| row.is_choice_in(safest) && row.dropped_after().is_none();
+    let is_choice = |row: &&Row| row.is_choice_in(safest) && !row.fell_out();
     let mut plan: Vec<&Row> = rows.iter().copied().filter(is_choice).collect();
     plan.sort_by_key(|row| row.index);
     let mut groups: Vec<Group> = Vec::new();

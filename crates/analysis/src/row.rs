@@ -58,6 +58,8 @@ pub struct Row {
     pub failed_rounds: usize,
     /// That it was shown to be worse than another, and how far.
     pub worse: Option<Worse>,
+    /// Whether it is a choice again though it was measured no further: who made it fall out is no choice itself, by what was known later.
+    pub is_back: bool,
     /// What new rounds measured; none where there were none.
     pub confirmed: Option<Centre>,
     /// How its runs went.
@@ -109,6 +111,11 @@ impl Row {
     /// The number of rounds after which it was measured no further.
     pub fn dropped_after(&self) -> Option<u32> {
         self.worse.as_ref().filter(|worse| !worse.stays).map(|worse| worse.round + 1)
+    }
+
+    /// Whether it is no choice for its speed: it was measured no further, being worse than one that may be picked.
+    pub fn fell_out(&self) -> bool {
+        self.dropped_after().is_some() && !self.is_back
     }
 
     /// Whether its commits were acknowledged without flushes.

@@ -115,14 +115,15 @@ impl Part {
             let pick = of_baseline.or(choice.picks.first())?;
             return self.row(&pick.label);
         }
+        let safest = self.safest()?;
         if let Some(confirmation) = self.confirmations.first() {
             let confirmed = self.row(&confirmation.pick);
-            if confirmed.is_none_or(|row| !row.is_behind()) {
-                return confirmed.filter(|row| row.competes_in.is_some() && row.stalls.is_none());
+            // Power cuts are measured last: what they made less safe than others is no choice for having been confirmed.
+            if confirmed.is_none_or(|row| !row.is_behind() && row.competes_in == Some(safest)) {
+                return confirmed.filter(|row| row.stalls.is_none());
             }
         }
-        let safest = self.safest()?;
-        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && row.dropped_after().is_none();
+        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && !row.fell_out();
         // A mean over fewer rounds than another's is no rank beside it: pairs over the rounds of both are.
         let by_pairs = self.judgement.pick.as_ref().and_then(|label| self.row(label)).filter(is_choice);
         by_pairs.or_else(|| self.measured().find(is_choice))
@@ -177,8 +178,7 @@ impl Part {
     /// How many rounds the choice rests on: the fewest that a pick has in common with one that could be picked in its place.
     pub fn rounds_of_choice(&self) -> usize {
         let safest = self.safest();
-        let is_choice =
-            |row: &&Row| safest.is_some_and(|safest| row.is_choice_in(safest)) && row.dropped_after().is_none();
+        let is_choice = |row: &&Row| safest.is_some_and(|safest| row.is_choice_in(safest)) && !row.fell_out();
         let of_pick = |pick: &Row| {
             let others = self.beside(pick).filter(|row| row.label != pick.label).filter(is_choice);
             let shared = others.map(|row| row.rounds_beside(pick)).min();

@@ -247,7 +247,8 @@ fn slower(speed: f64, part: &Part) -> String {
 fn unsafe_but_faster(part: &Part, names: &Names) -> Option<String> {
     let pick = part.pick()?;
     let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
-    let speed = speed(part, first, pick)?;
+    // Who ranks before the pick has more rounds, perhaps, and no more speed in those of both.
+    let speed = speed(part, first, pick).filter(|speed| *speed > 1.0)?;
     let why = match (&first.has_more_errors_than, &first.power_cut) {
         (Some(_), _) => "more of what was asked for went wrong".into(),
         _ if first.fails_more_than.is_some() => format!("it failed in {}", failed::rounds(first)),

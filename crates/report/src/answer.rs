@@ -231,7 +231,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
         None if has_dropped => 0.0,
         None => return None,
     };
-    if let Some(confirmation) = part.confirmations.first() {
+    if let Some(confirmation) = part.confirmations.iter().find(|one| one.pick == best.label) {
         return Some(tuning::selection(confirmation, best, part, (bound, view.confidence)));
     }
     Some(if bound == 0.0 {
@@ -257,7 +257,11 @@ fn too_few(bound: f64, part: &Part) -> String {
 fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
     let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
-    let ratio = ratio(first.centre?.mean / pick.centre?.mean);
+    let (of_first, of_pick) = (first.centre?, pick.centre?);
+    if of_first.merit(part.more_is_better) <= of_pick.merit(part.more_is_better) {
+        return None;
+    }
+    let ratio = ratio(of_first.mean / of_pick.mean);
     let what = if part.choice.is_none() { "that".into() } else { format!("what {} did", pick.marked()) };
     Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first, part)))
 }
@@ -326,7 +330,7 @@ fn direction_only(part: &Part) -> String {
 fn claims(part: &Part, view: &View) -> Vec<String> {
     let Some(best) = part.pick() else { return Vec::new() };
     // The new rounds said what the pick gains, and who was dropped is said below; a table has the rest.
-    let is_said = !part.confirmations.is_empty();
+    let is_said = part.confirmations.iter().any(|one| one.pick == best.label);
     if is_said && part.mode == Mode::Tune {
         return Vec::new();
     }

@@ -158,7 +158,7 @@ pub fn competitors(part: &Part) -> &'static str {
 fn all_stalled(part: &Part) -> Option<String> {
     let safest = part.safest()?;
     let of_class = part.measured().filter(|row| !row.control && row.competes_in == Some(safest));
-    let stalled: Vec<&Row> = of_class.filter(|row| row.dropped_after().is_none()).collect();
+    let stalled: Vec<&Row> = of_class.filter(|row| !row.fell_out()).collect();
     let names: Vec<String> = stalled.iter().filter(|row| row.stalls.is_some()).map(|row| row.marked()).collect();
     let is_all = !names.is_empty() && names.len() == stalled.len();
     is_all.then(|| format!("Nothing to pick: every scenario that could be has a figure of 0: {}.", some_of(&names)))
@@ -171,10 +171,9 @@ pub fn nothing_to_pick(part: &Part) -> String {
     }
     let all = named(part.measured().filter(|row| !row.control));
     let chosen = part.confirmations.first().and_then(|confirmation| part.row(&confirmation.pick));
-    match (&part.allowed, chosen.filter(|_| part.safest().is_some())) {
+    match (&part.allowed, chosen.filter(|chosen| part.safest().is_some() && chosen.stalls.is_some())) {
         (_, Some(chosen)) => {
-            let chosen = named(std::iter::once(chosen));
-            format!("Nothing to pick: what was measured once more is no choice after a power cut: {chosen}.")
+            format!("Nothing to pick: what was picked and measured in new rounds stalled: {}.", chosen.marked())
         }
         (Some(classes), None) => {
             let classes: Vec<&str> = classes.iter().map(|class| class.letter()).collect();

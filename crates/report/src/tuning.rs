@@ -17,6 +17,10 @@ const NAMES_MAX: usize = 4;
 
 /// Said behind the pick's figures: whether they are those of new rounds.
 pub fn standing(part: &Part) -> String {
+    let picks = part.picks();
+    if part.confirmations.iter().any(|one| picks.iter().all(|pick| pick.label != one.pick)) {
+        return "; not confirmed, as the pick of the new rounds is no choice any more".into();
+    }
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
     let wanted = part.confirmation_rounds;
     let is_against = part.confirmations.iter().any(|one| one.speaks_against(part.could_replace(one)).is_some());
@@ -63,6 +67,9 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             let all = [Some(said), tails::but(claim, part), why::sentence(claim)];
             lines.push(all.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
+        if part.picks().iter().all(|pick| pick.label != confirmation.pick) {
+            continue;
+        }
         if let Some(better) = confirmation.speaks_against(part.could_replace(confirmation)) {
             let better = better.names().1;
             lines.push(format!("The new rounds speak against the pick: in them {better} was shown to be better."));
@@ -88,7 +95,8 @@ pub fn dropped(part: &Part) -> Option<String> {
             lead if lead >= 1.0 => format!("{than} is at least {} times as {}", rounded(1.0 + lead, 2), good(part)),
             lead => format!("behind {than} by at least {}", percent(lead)),
         };
-        Some(format!("{} after round {rounds} ({behind})", row.marked()))
+        let but = if row.is_back { ", which is no choice itself" } else { "" };
+        Some(format!("{} after round {rounds} ({behind}{but})", row.marked()))
     });
     let mut names: Vec<String> = said.collect();
     let more = rows.len() - names.len();

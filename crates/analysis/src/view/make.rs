@@ -120,11 +120,11 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let conditions = conditions(&plain, read.is_choice);
     let alpha = judge::rules(&contents.study.analysis, read.answer).alpha();
-    mark_behind(&mut rows, &conditions, alpha);
+    mark_out(&mut rows, &conditions, alpha);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
     let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| !row.is_behind()));
     let may_be_picked: Vec<Option<Class>> = may_be_picked.collect();
-    let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
+    let dropped: Vec<bool> = rows.iter().map(Row::fell_out).collect();
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
     let tails = tails::tails(&of_tails(read), &judged, more_is_better);
     let mut judgement = judgement(read, &judged, (&rows, &tails), &rounds, more_is_better);
@@ -235,16 +235,41 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         failed: counting.failed_of(&label),
         failed_rounds: machine.failed_rounds.get(&label).copied().unwrap_or(0),
         worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
+        is_back: false,
         confirmed: None,
         health: health::health(counting, details, contents.study.analysis.order, scenario),
         label,
     }
 }
 
+/// Marks who is no choice, and who fell out for one that is none.
+fn mark_out(rows: &mut [Row], conditions: &[String], alpha: f64) {
+    mark_behind(rows, conditions, alpha);
+    let measured = rows.iter().filter(|row| row.centre.is_some() && !row.control);
+    let Some(safest) = measured.filter_map(|row| row.competes_in).min() else { return };
+    let is_back = |row: &Row| row.dropped_after().is_some() && !beaten_by(rows, row).is_choice_in(safest);
+    let back: Vec<bool> = rows.iter().map(is_back).collect();
+    if back.contains(&true) {
+        rows.iter_mut().zip(back).for_each(|(row, is_back)| row.is_back = is_back);
+        // Those have errors and failures, too.
+        mark_behind(rows, conditions, alpha);
+    }
+}
+
+/// Who stands at the end of the chain of those that made a scenario fall out: itself, where nobody did.
+fn beaten_by<'a>(rows: &'a [Row], mut row: &'a Row) -> &'a Row {
+    for _ in 0..rows.len() {
+        let Some(worse) = row.worse.as_ref().filter(|worse| !worse.stays) else { break };
+        let Some(better) = rows.iter().find(|other| other.label == worse.than) else { break };
+        row = better;
+    }
+    row
+}
+
 /// Marks whoever is as safe as the safest and had more errors, or failed more often, than another under the same conditions: it is not picked
 /// over that one.
 fn mark_behind(rows: &mut [Row], conditions: &[String], alpha: f64) {
-    let is_measured = |row: &&Row| row.centre.is_some() && !row.control && row.dropped_after().is_none();
+    let is_measured = |row: &&Row| row.centre.is_some() && !row.control && !row.fell_out();
     let Some(safest) = rows.iter().filter(is_measured).filter_map(|row| row.competes_in).min() else { return };
     let given = |row: &Row| conditions.iter().map(|factor| row.levels.get(factor).cloned()).collect::<Vec<_>>();
     let competes = |row: &Row| is_measured(&row) && row.competes_in == Some(safest) && row.stalls.is_none();

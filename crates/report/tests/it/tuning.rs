@@ -4,6 +4,7 @@ use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Session, Worse};
+use observe::safety::Grade;
 use report::Place;
 use report::input::{Details, Input};
 
@@ -79,6 +80,12 @@ fn check(contents: Contents, expected: Expect) {
         })
         .collect();
     expected.assert_eq(&(kept.join("\n") + "\n"));
+}
+
+/// The short answer in one line.
+fn short(contents: Contents) -> String {
+    let said = report::summary(&input(contents), &Place::default(), 100, false);
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 const NEW: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1385.0), ("ext4", 1004.0)];
@@ -249,10 +256,6 @@ fn a_runner_up_that_wins_the_new_rounds_is_said() {
 #[test]
 fn who_loses_the_new_rounds_is_not_recommended() {
     const LOST: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)];
-    let short = |contents: Contents| {
-        let said = report::summary(&input(contents), &Place::default(), 100, false);
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     let open = tuned(LOST, 6);
     let mut best = open.clone();
     let is_main = |run: &&mut RunRow| {
@@ -278,6 +281,40 @@ fn who_loses_the_new_rounds_is_not_recommended() {
         assert!(said.contains("How sure: not yet. The new rounds speak against"), "{said}");
         assert!(said.contains("A new study of the two may decide it."), "{said}");
     }
+}
+
+/// Power cuts are measured last. A pick that one makes less safe than others was recommended for having been confirmed, "at most 0 %" behind.
+#[test]
+fn a_confirmed_pick_that_a_power_cut_makes_less_safe_is_picked_no_more() {
+    for grade in [Grade::C, Grade::E] {
+        let mut contents = tuned(NEW, 6);
+        for decision in &mut contents.decisions {
+            if let Decision::Worse(worse) = decision {
+                worse.than = "f2fs".into();
+            }
+        }
+        fixture::cut(&mut contents, "xfs", fixture::found(grade));
+        let said = short(contents.clone());
+        assert!(said.starts_with("Use f2fs: it is the fastest of the equally safe scenarios"), "{said}");
+        assert!(said.contains("Not xfs, 1.01× as fast: after a power cut"), "{said}");
+        assert!(said.contains("; not confirmed, as the pick of the new rounds is no choice any more."), "{said}");
+        assert!(!said.contains("at most 0 %") && !said.contains("confirmed in 6"), "{said}");
+        let whole = report::answer(&input(contents)).join(" ");
+        assert!(whole.starts_with("Pick f2fs: ") && !whole.contains("It was picked from"), "{whole}");
+    }
+}
+
+/// btrfs fell out for xfs, which no one may pick since its power cuts: nobody who may be picked was shown to be better.
+#[test]
+fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
+    let mut contents = tuned(&[], 0);
+    assert!(short(contents.clone()).contains("xfs or f2fs: neither is ruled out as the fastest."));
+    fixture::cut(&mut contents, "xfs", fixture::found(Grade::C));
+    let said = short(contents.clone());
+    assert!(said.starts_with("Use btrfs: it is the fastest of the equally safe scenarios."), "{said}");
+    assert!(said.contains("How sure: 95 %, over 4 rounds, that none"), "{said}");
+    let whole = report::answer(&input(contents)).join(" ");
+    assert!(whole.contains("btrfs after round 5 (behind xfs by at least 9.0 %, which is no choice itself)"), "{whole}");
 }
 
 /// A tenth of the pick's turns are far slower than its others, and its means are what they were.
