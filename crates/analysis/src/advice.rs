@@ -7,7 +7,7 @@ use crate::confirmation::Confirmation;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::Row;
 use crate::view::Part;
-use ledger::model::{Contents, Phase};
+use ledger::model::{Contents, Mode, Phase};
 use stats::Verdict;
 use std::collections::BTreeMap;
 
@@ -208,10 +208,11 @@ impl Part {
     }
 
     /// A true difference of this size, a fraction, would have been found in 8 of 10 such studies: of what is still open, the largest. Claims on
-    /// averages over other factors see smaller ones than a choice of scenarios does: then of what is picked and its rivals.
+    /// averages over other factors see smaller ones than a choice of scenarios does, and those of mode "tune" are about the baseline: then of what
+    /// is picked and its rivals.
     pub fn visible(&self) -> Option<f64> {
         let is_average = |claim: &Claim| matches!(&claim.subject, Subject::Level { over, .. } if !over.is_empty());
-        if self.judgement.claims.iter().any(is_average) {
+        if self.mode == Mode::Tune || self.judgement.claims.iter().any(is_average) {
             return self.visible_of_choice();
         }
         let open =
@@ -238,9 +239,9 @@ impl Part {
     }
 
     /// What more rounds would tell: the wanted precision, or the narrowest intervals that take no more than an hour. None where it is
-    /// reached, or no number of rounds is known, or new rounds closed the choice and speak against it.
+    /// reached, or no number of rounds is known, or new rounds closed the choice: then no main round is measured any more.
     pub fn more_rounds(&self, contents: &Contents) -> Option<MoreRounds> {
-        if matches!(self.advice(), Advice::SpokenAgainst { .. }) {
+        if contents.finalists().any(|finalists| finalists.workload == self.workload) {
             return None;
         }
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);

@@ -119,6 +119,8 @@ pub enum Stop {
     RoundsMax,
     /// The next round would not fit into the time budget.
     TimeBudget,
+    /// New rounds of the pick were begun before, so that no main round is measured any more.
+    ChoiceClosed,
     /// The user interrupted.
     Interrupted,
     /// Every scenario has been given up.
@@ -146,6 +148,7 @@ impl Stop {
             Stop::PrecisionReached => "the wanted precision is reached",
             Stop::RoundsMax => "all rounds are done",
             Stop::TimeBudget => "the next round would not fit into the time budget",
+            Stop::ChoiceClosed => "new rounds have closed the choice, so that no other round is measured",
             Stop::Interrupted => INTERRUPTED,
             Stop::NothingLeft => "every scenario failed",
             Stop::NothingToCompare => "so many scenarios failed that nothing is left to compare",

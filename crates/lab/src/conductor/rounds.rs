@@ -36,7 +36,7 @@ pub(super) fn conduct(session: &mut Session) -> Result<Stop, Cut> {
             return Ok(stop);
         }
     }
-    Ok(if rounds < rounds_max { Stop::TimeBudget } else { Stop::RoundsMax })
+    Ok(if rounds < rounds_max { Stop::ChoiceClosed } else { Stop::RoundsMax })
 }
 
 /// Why to stop after this round, if it is enough, and in words what was decided.

@@ -197,8 +197,9 @@ fn more_rounds_do_not_open_a_choice_that_was_confirmed() {
     let results = folder.path().join("s.surefoot");
     run(&tune("rounds_min = 6\nrounds_max = 6\nprecision = \"0.1%\""), &mut spread(), &results);
     let before = outcome(&results);
-    run(&tune("rounds_min = 6\nrounds_max = 12\nprecision = \"0.1%\""), &mut spread(), &results);
+    let again = run(&tune("rounds_min = 6\nrounds_max = 12\nprecision = \"0.1%\""), &mut spread(), &results);
     assert_eq!(before, outcome(&results));
+    assert_eq!(again.stop, Stop::ChoiceClosed, "it is no matter of time");
 }
 
 /// The baseline is shown to be worse, stays, fails twice and is given up: measured again alone, it would be held against scenarios of another

@@ -317,6 +317,19 @@ fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
     assert!(whole.contains("btrfs after round 5 (behind xfs by at least 9.0 %, which is no choice itself)"), "{whole}");
 }
 
+/// No main round is measured any more: the command that was named did nothing.
+#[test]
+fn a_choice_that_is_closed_asks_for_no_more_rounds() {
+    for mode in [Mode::Tune, Mode::Full] {
+        let mut contents = tuned(NEW, 6);
+        contents.study.analysis.mode = mode;
+        contents.decisions.retain(|decision| mode == Mode::Tune || matches!(decision, Decision::Confirm(_)));
+        let said = short(contents);
+        assert!(said.contains("New rounds have closed the choice: a new study may decide it."), "{said}");
+        assert!(!said.contains("--rounds") && said.contains("; a true difference of "), "{said}");
+    }
+}
+
 /// A tenth of the pick's turns are far slower than its others, and its means are what they were.
 #[test]
 fn new_rounds_of_a_pick_that_is_slow_now_and_then_confirm_nothing() {
