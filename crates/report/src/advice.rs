@@ -122,8 +122,10 @@ pub fn hardly_met(rival: &str, pick: &str, rounds: usize) -> String {
     format!("{rival} and {pick} have {rounds} in common")
 }
 
-/// Those that it was the best of: "the 3 scenarios", "the equally safe scenarios".
+/// Those that it was the best of: "the 3 scenarios", "the equally safe scenarios". Of who stalled nothing is claimed, and so not that it is slower.
 fn competitors(part: &Part, pick: &Row) -> String {
+    let has_stalled = part.beside(pick).any(|row| row.stalls.is_some() && !row.is_out_beside(pick));
+    let steady = if has_stalled { " that did not stall" } else { "" };
     let out: Vec<&Row> = part.beside(pick).filter(|row| row.is_out_beside(pick)).collect();
     let has_failed = out.iter().any(|row| row.fails_more_than.is_some());
     let has_erred = out.iter().any(|row| row.has_more_errors_than.is_some());
@@ -134,10 +136,10 @@ fn competitors(part: &Part, pick: &Row) -> String {
         (false, false) => "",
     };
     match out.iter().all(|row| row.is_behind()) {
-        true if out.is_empty() => format!("the {} scenarios", part.beside(pick).count()),
-        true => format!("the scenarios{few}"),
-        false if has_failed => format!("the {}{few}", safety::competitors(part)),
-        false => format!("the {}", safety::competitors(part)),
+        true if out.is_empty() && !has_stalled => format!("the {} scenarios", part.beside(pick).count()),
+        true => format!("the scenarios{few}{steady}"),
+        false if has_failed => format!("the {}{few}{steady}", safety::competitors(part)),
+        false => format!("the {}{steady}", safety::competitors(part)),
     }
 }
 

@@ -173,7 +173,10 @@ pub fn nothing_to_pick(part: &Part) -> String {
     let chosen = part.confirmations.first().and_then(|confirmation| part.row(&confirmation.pick));
     match (&part.allowed, chosen.filter(|chosen| part.safest().is_some() && chosen.stalls.is_some())) {
         (_, Some(chosen)) => {
-            format!("Nothing to pick: what was picked and measured in new rounds stalled: {}.", chosen.marked())
+            format!(
+                "Nothing to pick: what was picked and measured in new rounds has a figure of 0: {}.",
+                chosen.marked()
+            )
         }
         (Some(classes), None) => {
             let classes: Vec<&str> = classes.iter().map(|class| class.letter()).collect();

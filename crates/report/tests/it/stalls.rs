@@ -47,6 +47,10 @@ fn the_fastest_is_no_pick_if_it_stalled_once() {
     let row = shown.lines().find(|line| line.contains("  btrfs ")).expect("its row");
     assert!(row.contains(" 0  ") && row.contains("0–0") && row.contains("1 of 6 runs"), "{row}");
     assert!(!shown.contains("btrfs is ") && !shown.contains("than btrfs"), "nothing is claimed of it: {shown}");
+    let short = report::summary(&input, &report::Place::default(), 100, false);
+    let short = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(short.starts_with("Use xfs: it is the fastest of the scenarios that did not stall. "), "{short}");
+    assert!(short.contains("that none of the scenarios that did not stall is faster."), "{short}");
     let page = report::html(&input);
     assert!(page.contains("btrfs (stalled in 1 of 6 runs)") && are_numbers(&page), "in tables and charts");
     let part = &json(&table)["workloads"][0];
@@ -128,6 +132,10 @@ fn a_pick_that_stalls_in_new_rounds_is_not_confirmed() {
     fixture::confirm(&mut contents, &table, "ext4", &STEADY);
     fixture::confirm(&mut contents, &table, "xfs", &with_zeros(times(STEADY, 1.5), &[5]));
     let shown = report::terminal(&fixture::input_of(contents, &table), 160, false);
+    assert!(
+        shown.contains("Nothing to pick: what was picked and measured in new rounds has a figure of 0: xfs"),
+        "{shown}"
+    );
     assert!(!shown.contains("Pick xfs") && shown.contains("xfs stalled in 1 of 12 runs"), "{shown}");
 }
 
