@@ -92,6 +92,8 @@ pub enum Of {
 pub enum By {
     /// The rate or the pauses that the study gives.
     Given,
+    /// The highest rate that a search may try, and held: the figure is a lower bound.
+    RateMax,
     /// The load generator: the figure is a lower bound.
     Generator,
     /// The CPUs, or the one that a single thread has.
@@ -136,7 +138,7 @@ impl Share {
 impl Ceiling {
     /// Whether the figure is a lower bound: more load would have been served.
     pub fn is_lower_bound(&self) -> bool {
-        self.by == Some(By::Generator)
+        matches!(self.by, Some(By::Generator | By::RateMax))
     }
 
     /// What share of its rate an open loop reached that fell behind; none: it kept up, or is a closed loop.
@@ -203,6 +205,8 @@ struct Use {
     driver_threads: Option<f64>,
     /// The part of the time for which these were busy where a load that looks for the highest rate met one too high.
     driver_busy_at_knee: Option<f64>,
+    /// Whether a search for the highest rate that holds met none that fails in a run.
+    holds_rate_max: bool,
     /// Cores that the load had on a machine of its own.
     client_cores: Option<f64>,
     /// Round trips that the load made, and those that all its connections have time for.
@@ -256,6 +260,7 @@ impl Use {
             connections,
             driver_threads: driver_threads.map(|threads| threads.min(connections)),
             driver_busy_at_knee: mean("generator_busy_share_at_lowest_failing_rate"),
+            holds_rate_max: runs.iter().any(|run| metric(run, "lowest_failing_rate_per_second") == Some(0.0)),
         })
     }
 
@@ -351,6 +356,7 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
     let share = |of: Of| shares.iter().find(|share| share.of == of).map_or(0.0, Share::share);
     let rules = [
         (By::Given, used.pauses || used.reached.is_some_and(|reached| reached >= RATE_REACHED)),
+        (By::RateMax, used.holds_rate_max),
         (By::Generator, is_generator(used)),
         (By::Cpu, is_cpu(used)),
         (By::Network, share(Of::RoundTrips) >= NETWORK_MIN),

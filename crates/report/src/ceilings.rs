@@ -26,6 +26,7 @@ impl Words for By {
     fn words(&self) -> String {
         match self {
             By::Given => "the rate given",
+            By::RateMax => "the highest rate tried, `rate_max`",
             By::Generator => "the load generator",
             By::Cpu => "CPU",
             By::Flushes => "flushes",
@@ -55,7 +56,7 @@ fn shares(by: By) -> &'static [(Of, &'static str)] {
         By::Bandwidth => &[(Of::BytesWritten, "the device's writing"), (Of::BytesRead, "the device's reading")],
         By::Io => &[(Of::Writes, "the device's writes"), (Of::Reads, "the device's reads")],
         By::Network => &[(Of::RoundTrips, "what so many connections can ask over this network")],
-        By::Given | By::Generator | By::Locks => &[],
+        By::Given | By::RateMax | By::Generator | By::Locks => &[],
     }
 }
 
@@ -75,6 +76,16 @@ pub fn sentence(ceiling: &Ceiling, label: &str) -> Option<String> {
     });
     let bound = if ceiling.is_lower_bound() { ", so that its figure is a lower bound" } else { "" };
     Some(format!("{label} was bound by {}{reason}{bound}.", by.words()))
+}
+
+/// Why the figures of these are lower bounds.
+pub fn why_lower_bound<'a>(ceilings: impl Iterator<Item = &'a Ceiling>) -> &'static str {
+    let by: Vec<Option<By>> = ceilings.map(|ceiling| ceiling.by).collect();
+    match (by.contains(&Some(By::Generator)), by.contains(&Some(By::RateMax))) {
+        (true, true) => "the load generator was full, or no higher rate was tried",
+        (false, true) => "no higher rate was tried",
+        (_, false) => "the load generator was full",
+    }
 }
 
 /// Of the shares that speak for what bound it, the largest.
@@ -102,5 +113,11 @@ mod tests {
         assert_eq!((cell(&unknown).as_str(), sentence(&unknown, "xfs")), ("not clear", None));
         let generator = Ceiling { by: Some(By::Generator), shares: Vec::new(), rate_reached: None, missed: 0.0 };
         assert!(generator.is_lower_bound() && cell(&generator) == "the load generator");
+        let capped = Ceiling { by: Some(By::RateMax), shares: Vec::new(), rate_reached: None, missed: 0.0 };
+        assert_eq!(why_lower_bound([&capped].into_iter()), "no higher rate was tried");
+        assert_eq!(
+            sentence(&capped, "xfs").expect("it is clear"),
+            "xfs was bound by the highest rate tried, `rate_max`, so that its figure is a lower bound."
+        );
     }
 }

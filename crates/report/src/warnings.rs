@@ -344,6 +344,7 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     }
     list.extend(stalled(part));
     list.extend(answers::late(part).map(Warning::Answers));
+    list.extend(answers::capped(part).map(Warning::Answers));
     if !part.has_choice() {
         return list;
     }

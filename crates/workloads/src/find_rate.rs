@@ -201,12 +201,16 @@ impl Workload for FindRate {
                 problem: format!("no rate holds, from this one on: {why}"),
             });
         }
+        let mut notes = tries.notes();
+        if found.failing == 0.0 {
+            notes.push(format!("All rates held, up to {:.0} requests a second: set `rate_max` higher.", found.rate));
+        }
         let values =
             [found.rate, found.p99_microseconds, found.failing, tries.number as f64, tries.generator_busy_share()];
         Ok(Outcome {
             seconds: started.elapsed().as_secs_f64(),
             metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
-            notes: tries.notes(),
+            notes,
             latencies: tries.latencies,
             ..Outcome::of(tries.asked)
         })

@@ -52,6 +52,14 @@ fn a_generator_with_full_threads_binds() {
     check(&Use { others_cores: None, connections: 1.0, ..full }, Some(By::Cpu));
 }
 
+/// Two servers that hold it have equal figures, which say nothing of how far they are apart.
+#[test]
+fn the_highest_rate_that_is_tried_binds_where_it_holds() {
+    check(&Use { holds_rate_max: true, driver_busy_at_knee: Some(0.97), ..served() }, Some(By::RateMax));
+    let bound = Ceiling { by: Some(By::RateMax), shares: Vec::new(), rate_reached: None, missed: 0.0 };
+    assert!(bound.is_lower_bound());
+}
+
 #[test]
 fn a_generator_that_was_full_at_the_rate_that_failed_binds_though_it_mostly_idled() {
     check(&Use { driver_busy_at_knee: Some(0.97), ..served() }, Some(By::Generator));

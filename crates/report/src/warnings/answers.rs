@@ -3,6 +3,7 @@
 use super::{NAMES_MAX, listed};
 use crate::errors;
 use crate::number::percent;
+use analysis::ceilings::By;
 use analysis::errors::WRONG_SHARE_MIN;
 use analysis::row::Row;
 use analysis::view::Part;
@@ -16,6 +17,8 @@ pub enum OfAnswers {
     WrongInFigures { workload: String, count: usize, examples: Vec<String> },
     /// Open loops that were asked for more than was served, and what share each reached.
     RateNotReached { workload: String, count: usize, examples: Vec<String> },
+    /// Searches for the highest rate that held each one that they might try.
+    RateMaxHeld { workload: String, count: usize, examples: Vec<String> },
 }
 
 impl OfAnswers {
@@ -32,6 +35,9 @@ impl OfAnswers {
             OfAnswers::RateNotReached { workload, count, examples } => {
                 format!("{workload}: the rate asked for was not reached: {}", listed(*count, examples, ", "))
             }
+            OfAnswers::RateMaxHeld { workload, count, examples } => {
+                format!("{workload}: the highest rate that is tried held: {}", listed(*count, examples, ", "))
+            }
         }
     }
 
@@ -47,6 +53,9 @@ impl OfAnswers {
             OfAnswers::RateNotReached { .. } => {
                 "What waits grows as long as the load lasts: such a latency is that of a run of this length, and short runs end before the first error."
             }
+            OfAnswers::RateMaxHeld { .. } => {
+                "These figures are lower bounds: of two that are equal one may do far more than the other."
+            }
         }
     }
 
@@ -60,6 +69,7 @@ impl OfAnswers {
             OfAnswers::RateNotReached { .. } => {
                 "Compare at rates that every scenario reaches (`find-rate` looks for the highest). To see errors, set `design.order = \"blocks\"` and a long `time`."
             }
+            OfAnswers::RateMaxHeld { .. } => "Set `rate_max` higher.",
         }
     }
 
@@ -76,6 +86,10 @@ impl OfAnswers {
             }
             OfAnswers::RateNotReached { count, .. } => format!(
                 "{} did not reach the rate asked for: latency there grows with the run's length.",
+                super::brief::scenarios(*count)
+            ),
+            OfAnswers::RateMaxHeld { count, .. } => format!(
+                "{} held the highest rate that is tried: how far scenarios are apart is not known.",
                 super::brief::scenarios(*count)
             ),
         }
@@ -119,4 +133,13 @@ pub fn late(part: &Part) -> Option<OfAnswers> {
     let (workload, count) = (part.workload.clone(), found.len());
     let examples = found.into_iter().take(NAMES_MAX).collect();
     (count > 0).then_some(OfAnswers::RateNotReached { workload, count, examples })
+}
+
+/// Searches that met no rate too high.
+pub fn capped(part: &Part) -> Option<OfAnswers> {
+    let is_capped = |row: &&Row| row.ceiling.as_ref().is_some_and(|ceiling| ceiling.by == Some(By::RateMax));
+    let found: Vec<String> = part.measured().filter(is_capped).map(|row| row.label.clone()).collect();
+    let (workload, count) = (part.workload.clone(), found.len());
+    let examples = found.into_iter().take(NAMES_MAX).collect();
+    (count > 0).then_some(OfAnswers::RateMaxHeld { workload, count, examples })
 }

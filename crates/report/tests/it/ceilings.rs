@@ -37,6 +37,22 @@ fn study() -> Input {
     input
 }
 
+/// Two servers that held it were the same to a thousandth.
+#[test]
+fn the_highest_rate_that_is_tried_is_no_figure_to_compare() {
+    let mut input = study();
+    for run in &mut input.contents.runs {
+        run.metrics.insert("lowest_failing_rate_per_second".into(), 0.0);
+    }
+    let short = report::summary(&input, &report::Place::default(), 100, false);
+    let short = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    let warned = "Warning: 2 scenarios held the highest rate that is tried: how far scenarios are apart is not known.";
+    assert!(short.contains(warned), "{short}");
+    let whole = report::answer(&input).join(" ");
+    assert!(whole.contains("The figure of ext4 is a lower bound: no higher rate was tried."), "{whole}");
+    assert_eq!(fixture::row_of_json(&input, "ext4")["bound_by"], "rate_max");
+}
+
 #[test]
 fn what_bound_the_pick_is_said_and_a_lower_bound_is_marked() {
     expect![[r#"
