@@ -14,7 +14,9 @@ pub struct Choice {
     pub conditions: Vec<String>,
     /// One for each combination of their levels, in plan order.
     pub picks: Vec<Pick>,
-    /// Whether the same levels of the other factors are picked under each condition.
+    /// Levels of the conditions under which nothing may be picked: all failed there, or stalled, or are not measured yet.
+    pub without: Vec<Vec<String>>,
+    /// Whether the same levels of the other factors are picked under each condition, and there is a pick under each.
     pub is_same: bool,
     /// Whether conditions are all there is, so that nothing can be picked.
     pub is_empty: bool,
@@ -44,25 +46,28 @@ pub struct Rules {
     pub more_is_better: bool,
 }
 
-/// The pick by condition, among those of the measured `rows` that share the safest class and are behind none of them by errors or failures; none
+/// The pick by condition, among those of all that were measured, share the safest class and are behind none of them by errors or failures; none
 /// where no factor is a condition.
 pub fn choice(
     conditions: Vec<String>,
-    rows: &[&Row],
+    all: &[&Row],
     workload: &str,
     (rules, confirmations): (Rules, &[Confirmation]),
 ) -> Option<Choice> {
     if conditions.is_empty() {
         return None;
     }
+    let rows: Vec<&Row> = all.iter().copied().filter(|row| row.centre.is_some()).collect();
     let safest = rows.iter().filter_map(|row| row.competes_in).min()?;
     let is_choice = |row: &&Row| row.is_choice_in(safest) && !row.fell_out();
     let mut plan: Vec<&Row> = rows.iter().copied().filter(is_choice).collect();
     plan.sort_by_key(|row| row.index);
     let mut groups: Vec<Group> = Vec::new();
+    let given = |row: &Row| -> Vec<String> {
+        conditions.iter().map(|factor| row.levels.get(factor).cloned().unwrap_or_default()).collect()
+    };
     for row in plan {
-        let levels: Vec<String> =
-            conditions.iter().map(|factor| row.levels.get(factor).cloned().unwrap_or_default()).collect();
+        let levels = given(row);
         match groups.iter_mut().find(|group| group.levels == levels) {
             Some(group) => group.rows.push(row),
             None => groups.push(Group { levels, rows: vec![row], found: None }),
@@ -94,8 +99,16 @@ pub fn choice(
     };
     let picks: Vec<Pick> = groups.iter().map(pick).collect();
     let names: BTreeSet<&str> = picks.iter().map(|pick| pick.name.as_str()).collect();
-    let is_same = if confirmations.is_empty() { common.is_some() } else { names.len() == 1 };
-    Some(Choice { is_same, is_empty: own.len() < 2, picks, conditions })
+    let mut in_plan: Vec<&Row> = all.to_vec();
+    in_plan.sort_by_key(|row| row.index);
+    let mut without: Vec<Vec<String>> = Vec::new();
+    for levels in in_plan.into_iter().map(given) {
+        if !without.contains(&levels) && groups.iter().all(|group| group.levels != levels) {
+            without.push(levels);
+        }
+    }
+    let is_alike = if confirmations.is_empty() { common.is_some() } else { names.len() == 1 };
+    Some(Choice { is_same: is_alike && without.is_empty(), without, is_empty: own.len() < 2, picks, conditions })
 }
 
 /// Scenarios under one condition.

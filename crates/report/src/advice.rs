@@ -143,7 +143,7 @@ fn competitors(part: &Part, pick: &Row) -> String {
     }
 }
 
-/// "xfs with each rate", or "xfs with rate 100, ext4 with rate 200".
+/// "xfs with each rate", or "xfs with rate 100, ext4 with rate 200, nothing with rate 300".
 fn by_condition(choice: &Choice, part: &Part) -> String {
     let condition = |levels: &[String]| {
         let of_one = choice.conditions.iter().zip(levels).map(|(factor, level)| with_factor(factor, level));
@@ -158,6 +158,7 @@ fn by_condition(choice: &Choice, part: &Part) -> String {
         picks.take(NAMES_MAX).map(|pick| format!("{} with {}", pick.name, condition(&pick.levels))).collect();
     let more = choice.picks.len().saturating_sub(NAMES_MAX);
     said.extend((more > 0).then(|| format!("{more} more in the table")));
+    said.extend(choice.without.iter().take(NAMES_MAX).map(|levels| format!("nothing with {}", condition(levels))));
     said.join(", ")
 }
 

@@ -18,7 +18,7 @@ use crate::why;
 use crate::words::{NAMES_MAX, Words as _, and_list, good, some_of, with_factor};
 use crate::{advice, bench, ceilings};
 use analysis::advice::{Advice, BOUND_MAX};
-use analysis::choice::{Choice, Pick};
+use analysis::choice::Choice;
 use analysis::claim::{Claim, Subject};
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
@@ -149,8 +149,8 @@ fn no_winner(name: &str, rivals: &[String], value: &str, part: &Part) -> String 
 
 /// The pick where a rate or the like is given: one for all, or each under its condition.
 fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
-    let condition = |pick: &Pick| {
-        let levels = choice.conditions.iter().zip(&pick.levels).map(|(factor, level)| with_factor(factor, level));
+    let condition = |levels: &[String]| {
+        let levels = choice.conditions.iter().zip(levels).map(|(factor, level)| with_factor(factor, level));
         format!("with {}", and_list(&levels.collect::<Vec<_>>()))
     };
     let names = choice.names();
@@ -160,8 +160,8 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
         let row = part.row(&pick.label)?;
         let value = centre_words(row, part, view.confidence);
         Some(match is_named {
-            true => format!("{} {}: {value}", marked(&pick.name, row), condition(pick)),
-            false => format!("{value} {}", condition(pick)),
+            true => format!("{} {}: {value}", marked(&pick.name, row), condition(&pick.levels)),
+            false => format!("{value} {}", condition(&pick.levels)),
         })
     });
     let mut list = said.collect::<Vec<_>>().join("; ");
@@ -169,6 +169,8 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
     if more > 0 {
         list.push_str(&format!("; and {more} more"));
     }
+    let without = choice.without.iter().take(NAMES_MAX).filter(|_| !choice.is_empty);
+    without.for_each(|levels| list.push_str(&format!("; nothing {}", condition(levels))));
     list.push_str(&standing);
     let is_spoken_against = matches!(part.advice(), Advice::SpokenAgainst { .. });
     let ahead = is_spoken_against || part.rounds_compared() < ROUNDS_FOR_CLAIMS;

@@ -137,7 +137,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         // Most of them will not be studied.
         rows.retain(|row| row.centre.is_some());
     }
-    let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
+    let to_pick: Vec<&Row> = rows.iter().filter(|row| !row.control).collect();
     let held = choice::Rules { alpha, more_is_better };
     Part {
         without_disturbed: without.map(|without| Without::of(&judgement, &without)),

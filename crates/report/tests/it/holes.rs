@@ -1,6 +1,6 @@
 //! Studies in which a scenario fails in some rounds: its mean is over other rounds than the others', and is no rank among them.
 
-use crate::answers::rounds;
+use crate::answers::{by_rate, rounds};
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use observe::durability::Class;
@@ -45,6 +45,24 @@ fn the_pick_is_the_best_by_rounds_that_both_have() {
     assert!(shown.contains("How sure: 95 %, over 4 rounds"), "the rounds that both have: {shown}");
     let part = part(&table);
     assert_eq!((&part["pick"], &part["best_set"]), (&"ext4".into(), &serde_json::json!(["ext4"])));
+}
+
+/// It was recommended "with each rate".
+#[test]
+fn a_rate_at_which_everything_fails_has_no_pick() {
+    let (low, high) = ("rate=200", "rate=300");
+    let levels = [("ext4", low, 2200.0), ("ext4", high, 4400.0), ("xfs", low, 2000.0), ("xfs", high, 4000.0)];
+    let mut table = by_rate(&levels);
+    for row in table.rows.iter_mut().filter(|row| row.label.ends_with(high)) {
+        row.values.fill(None);
+    }
+    let shown = short(&table);
+    assert!(shown.starts_with("Use xfs with rate=200, nothing with rate=300."), "{shown}");
+    let whole = report::answer(&fixture::input(&table)).join(" ");
+    assert!(
+        whole.starts_with("Pick by rate: xfs with rate=200: ") && whole.contains("; nothing with rate=300."),
+        "{whole}"
+    );
 }
 
 /// Out of memory where the load is heaviest: in the other six rounds it is 12 % faster.
