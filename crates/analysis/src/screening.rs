@@ -1,6 +1,6 @@
 //! How far a study's screen is, by which factors are chosen that are studied on.
 
-use ledger::model::{Contents, Phase, TrialState};
+use ledger::model::{Contents, Phase, Session, TrialState};
 
 /// How far a study's screen is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Progress {
     pub failed: usize,
     /// Whether it was decided what is studied on.
     pub is_complete: bool,
+    /// Whether all of it was measured and nothing could be decided, though no trial failed: a scenario stalled.
+    pub has_stalled: bool,
 }
 
 impl Progress {
@@ -21,11 +23,11 @@ impl Progress {
         let trials: Vec<_> =
             contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Screen).collect();
         let of = contents.study.analysis.screen_rounds;
-        (of > 0).then(|| Progress {
-            rounds: trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0),
-            of,
-            failed: trials.iter().filter(|trial| trial.state == TrialState::Failed).count(),
-            is_complete: contents.scenarios.iter().any(|scenario| contents.screened(&scenario.workload).is_some()),
-        })
+        let rounds = trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0);
+        let failed = trials.iter().filter(|trial| trial.state == TrialState::Failed).count();
+        let is_complete = contents.scenarios.iter().any(|scenario| contents.screened(&scenario.workload).is_some());
+        let has_ended = contents.sessions.last().is_some_and(Session::came_to_an_end);
+        let has_stalled = has_ended && !is_complete && rounds == of && failed == 0;
+        (of > 0).then_some(Progress { rounds, of, failed, is_complete, has_stalled })
     }
 }

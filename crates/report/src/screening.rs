@@ -14,6 +14,13 @@ const SUMS_MAX: usize = 3;
 pub fn under_way(view: &View) -> Option<String> {
     let progress = view.screen.filter(|progress| !progress.is_complete)?;
     let Progress { rounds, of, .. } = progress;
+    if progress.has_stalled {
+        return Some(
+            "The screen is measured, and a scenario has a figure of 0 in it, which has no logarithm: factors can't be told apart, and there is no \
+             answer. Make runs longer than what stops them, or leave that scenario's level out of a new study."
+                .into(),
+        );
+    }
     Some(match progress.failed {
         0 => format!("The screen is in round {rounds} of {of}: there is no answer yet."),
         failed => format!(

@@ -135,6 +135,10 @@ fn under_way_there_is_no_answer() {
         The screen is in round 2 of 3: there is no answer yet.
     "#]],
     );
+    let mut stalled = contents(0, false);
+    stalled.study.analysis.screen_rounds = 2;
+    let said = report::answer(&input(stalled)).join(" ");
+    assert!(said.starts_with("The screen is measured, and a scenario has a figure of 0 in it"), "{said}");
     let mut failed = contents(0, false);
     failed.trials[0].state = TrialState::Failed;
     check(
