@@ -71,7 +71,14 @@ pub enum Warning {
     /// Runs too short to hold what a filesystem does now and then.
     ShortRuns { seconds: f64, judged: bool },
     /// The study ended before its intervals were as narrow as wanted.
-    PrecisionNotReached { workload: String, half_width: f64, wanted: f64, reason: String, rounds_needed: Option<usize> },
+    PrecisionNotReached {
+        workload: String,
+        half_width: f64,
+        wanted: f64,
+        reason: String,
+        rounds_needed: Option<usize>,
+        is_closed: bool,
+    },
     /// A trial said something, such as an option without effect.
     Said { message: String, trials: usize },
     /// What a device can give is not known, and why.
@@ -136,7 +143,7 @@ impl Warning {
             Warning::ShortRuns { seconds, judged: false } => {
                 format!("runs lasted only {}, too short to see whether they were steady", span(*seconds))
             }
-            Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed } => {
+            Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed, .. } => {
                 let (found, wanted, needed) = (percent(*half_width), percent(*wanted), needed(*rounds_needed));
                 format!(
                     "{workload}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {reason}"
@@ -240,6 +247,7 @@ impl Warning {
             }
             Warning::SignsDisagree { .. } => "Run more rounds.",
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
+            Warning::PrecisionNotReached { is_closed: true, .. } => "Measure anew: new rounds closed the choice.",
             Warning::PrecisionNotReached { .. } => {
                 "Run the same command again with a larger `--time` or `--rounds`; a quieter machine, or shorter trials in more rounds, cost less."
             }
@@ -423,6 +431,7 @@ fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
         half_width,
         wanted: view.precision,
         rounds_needed: part.judgement.rounds_needed,
+        is_closed: contents.finalists().any(|finalists| finalists.workload == part.workload),
         reason: contents
             .sessions
             .last()

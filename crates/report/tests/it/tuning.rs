@@ -322,8 +322,10 @@ fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
 fn a_choice_that_is_closed_asks_for_no_more_rounds() {
     for mode in [Mode::Tune, Mode::Full] {
         let mut contents = tuned(NEW, 6);
-        contents.study.analysis.mode = mode;
+        (contents.study.analysis.mode, contents.study.analysis.precision) = (mode, 0.001);
         contents.decisions.retain(|decision| mode == Mode::Tune || matches!(decision, Decision::Confirm(_)));
+        let whole = report::terminal(&input(contents.clone()), 400, false);
+        assert!(!whole.contains("with a larger `--time` or `--rounds`"), "{whole}");
         let said = short(contents);
         assert!(said.contains("New rounds have closed the choice: a new study may decide it."), "{said}");
         assert!(!said.contains("--rounds") && said.contains("; a true difference of "), "{said}");
