@@ -290,6 +290,8 @@ fn the_highest_rate_is_found() {
             (&400.0.into(), &3.0.into())
         );
     }
+    let notes = json["ledger"]["trials"][0]["notes"].to_string();
+    assert!(notes.contains("All rates held, up to 400 requests a second"), "{notes}");
     // Nothing is answered within a microsecond.
     let hopeless = format!("[workload.find-rate]\n{search}latency_max = \"1us\"\n");
     world.write(
