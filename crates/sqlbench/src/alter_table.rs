@@ -5,11 +5,8 @@ use super::dialect::{Column, Type, column};
 use super::session::Session;
 use load::workload::Error;
 
-pub static TEST: Test = Test {
-    name: "alter-table",
-    operations: &["alter_table_add", "create_index", "drop_index", "alter_table_drop"],
-    run,
-};
+pub static TEST: Test =
+    Test { name: "alter-table", operations: "alter_table_add create_index drop_index alter_table_drop", run };
 
 /// Columns that the table begins with, each of which gets an index later.
 const COLUMNS: u64 = 8;

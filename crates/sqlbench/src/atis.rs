@@ -14,16 +14,8 @@ use load::workload::Error;
 
 pub static TEST: Test = Test {
     name: "ATIS",
-    operations: &[
-        "create_table",
-        "insert",
-        "select_simple_join",
-        "select_join",
-        "select_key_prefix_join",
-        "select_distinct",
-        "select_group",
-        "drop_table",
-    ],
+    operations: "create_table insert select_simple_join select_join select_key_prefix_join select_distinct \
+        select_group drop_table",
     run,
 };
 

@@ -6,7 +6,7 @@ use super::dialect::{Column, Type, optional};
 use super::session::Session;
 use load::workload::Error;
 
-pub static TEST: Test = Test { name: "big-tables", operations: &["select_many_fields", "insert_many_fields"], run };
+pub static TEST: Test = Test { name: "big-tables", operations: "select_many_fields insert_many_fields", run };
 
 const COLUMNS: usize = 1000;
 

@@ -7,18 +7,8 @@ use load::workload::Error;
 
 pub static TEST: Test = Test {
     name: "connect",
-    operations: &[
-        "connect",
-        "connect+select_simple",
-        "select_simple",
-        "select_simple_cache",
-        "connect+select_1_row",
-        "select_1_row",
-        "select_1_row_cache",
-        "select_2_rows",
-        "select_column+column",
-        "select_big_str",
-    ],
+    operations: "connect connect+select_simple select_simple select_simple_cache connect+select_1_row select_1_row \
+        select_1_row_cache select_2_rows select_column+column select_big_str",
     run,
 };
 

@@ -7,13 +7,8 @@ use load::workload::Error;
 
 pub static TEST: Test = Test {
     name: "create",
-    operations: &[
-        "create_MANY_tables",
-        "select_group_when_MANY_tables",
-        "drop_table_when_MANY_tables",
-        "create+drop",
-        "create_key+drop",
-    ],
+    operations: "create_MANY_tables select_group_when_MANY_tables drop_table_when_MANY_tables create+drop \
+        create_key+drop",
     run,
 };
 

@@ -16,53 +16,14 @@ use load::workload::Error;
 
 pub static TEST: Test = Test {
     name: "insert",
-    operations: &[
-        "insert",
-        "insert_duplicates",
-        "select_big",
-        "order_by_big_key",
-        "order_by_big_key_desc",
-        "order_by_big_key_prefix",
-        "order_by_big_key2",
-        "order_by_big_key_diff",
-        "order_by_big",
-        "order_by_range",
-        "order_by_key_prefix",
-        "order_by_key2_diff",
-        "select_diff_key",
-        "select_range_prefix",
-        "select_range_key2",
-        "select_key_prefix",
-        "select_key",
-        "select_key_return_key",
-        "select_key2",
-        "select_key2_return_key",
-        "select_key2_return_prim",
-        "select_group",
-        "min_max_on_key",
-        "min_max",
-        "count_on_key",
-        "count",
-        "count_distinct_big",
-        "update_of_key",
-        "update_of_key_big",
-        "update_with_key",
-        "update_with_key_prefix",
-        "update_big",
-        "outer_join_on_key",
-        "outer_join",
-        "outer_join_found",
-        "outer_join_not_found",
-        "insert_select_1_key",
-        "insert_select_2_keys",
-        "delete_key",
-        "delete_range",
-        "insert_key",
-        "update_of_primary_key_many_keys",
-        "delete_big_many_keys",
-        "delete_all_many_keys",
-        "multiple_value_insert",
-    ],
+    operations: "insert insert_duplicates select_big order_by_big_key order_by_big_key_desc order_by_big_key_prefix \
+        order_by_big_key2 order_by_big_key_diff order_by_big order_by_range order_by_key_prefix order_by_key2_diff \
+        select_diff_key select_range_prefix select_range_key2 select_key_prefix select_key select_key_return_key \
+        select_key2 select_key2_return_key select_key2_return_prim select_group min_max_on_key min_max count_on_key \
+        count count_distinct_big update_of_key update_of_key_big update_with_key update_with_key_prefix update_big \
+        outer_join_on_key outer_join outer_join_found outer_join_not_found insert_select_1_key insert_select_2_keys \
+        delete_key delete_range insert_key update_of_primary_key_many_keys delete_big_many_keys delete_all_many_keys \
+        multiple_value_insert",
     run,
 };
 

@@ -9,23 +9,9 @@ use std::collections::BTreeSet;
 
 pub static TEST: Test = Test {
     name: "select",
-    operations: &[
-        "insert",
-        "select_cache",
-        "select_cache2",
-        "select_big",
-        "select_range",
-        "min_max_on_key",
-        "count_on_key",
-        "count_group_on_key_parts",
-        "count_distinct_key_prefix",
-        "count_distinct",
-        "count_distinct_2",
-        "count_distinct_group_on_key",
-        "count_distinct_group_on_key_parts",
-        "count_distinct_group",
-        "count_distinct_big",
-    ],
+    operations: "insert select_cache select_cache2 select_big select_range min_max_on_key count_on_key \
+        count_group_on_key_parts count_distinct_key_prefix count_distinct count_distinct_2 \
+        count_distinct_group_on_key count_distinct_group_on_key_parts count_distinct_group count_distinct_big",
     run,
 };
 

@@ -7,17 +7,8 @@ use load::workload::Error;
 
 pub static TEST: Test = Test {
     name: "transactions",
-    operations: &[
-        "insert_commit",
-        "insert_autocommit",
-        "insert_rollback",
-        "update_rollback",
-        "delete_rollback",
-        "update_commit",
-        "update_autocommit",
-        "delete_commit",
-        "delete_autocommit",
-    ],
+    operations: "insert_commit insert_autocommit insert_rollback update_rollback delete_rollback update_commit \
+        update_autocommit delete_commit delete_autocommit",
     run,
 };
 

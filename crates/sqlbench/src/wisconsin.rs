@@ -6,8 +6,7 @@ use super::session::Session;
 use super::shuffle;
 use load::workload::Error;
 
-pub static TEST: Test =
-    Test { name: "wisconsin", operations: &["create_table", "insert", "delete_big", "wisc_benchmark"], run };
+pub static TEST: Test = Test { name: "wisconsin", operations: "create_table insert delete_big wisc_benchmark", run };
 
 const COLUMNS: [Column; 16] = [
     column("unique1", Type::Integer),
