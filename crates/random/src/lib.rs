@@ -104,6 +104,16 @@ impl Random {
     pub fn fraction(&mut self) -> f64 {
         fraction(self.next_u64())
     }
+
+    /// The place of one of these weights (not all of them 0), each as often as it is heavy.
+    pub fn weighted(&mut self, weights: &[u64]) -> usize {
+        let (drawn, mut sum) = (self.below(weights.iter().sum()), 0_u64);
+        let is_drawn = |weight: &u64| {
+            sum += *weight;
+            drawn < sum
+        };
+        weights.iter().position(is_drawn).expect("what is drawn is below the sum of the weights")
+    }
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub struct Machine {
     /// As it was before the transaction under way, or before the statement that is one by itself.
     before: State,
     is_open: bool,
-    /// Weights before each script, and of all.
+    /// Of the scripts.
     weights: Vec<u64>,
     rows: u64,
     /// Numbers of statements, by script and command.
@@ -84,10 +84,6 @@ impl Machine {
         set("random_seed", Value::Integer(seeds.shared));
         set(DEFAULT_SEED, Value::Integer(seeds.shared));
         given.iter().for_each(|(name, value)| set(name, value.clone()));
-        let sums = program.scripts.iter().scan(0, |sum, script| {
-            *sum += script.weight;
-            Some(*sum)
-        });
         let mut number = 0;
         let mut number_of = |command: &Command| {
             let is_sent = matches!(command, Command::Send(..));
@@ -95,7 +91,8 @@ impl Machine {
             number - usize::from(is_sent)
         };
         let numbers = program.scripts.iter().map(|script| script.commands.iter().map(|(_, c)| number_of(c)).collect());
-        let (weights, numbers) = (sums.collect(), Arc::new(numbers.collect()));
+        let weights = program.scripts.iter().map(|script| script.weight).collect();
+        let numbers = Arc::new(numbers.collect());
         let state = State { variables, random: seeds.random, at: 0 };
         Machine { program, script: 0, before: state.clone(), state, is_open: false, weights, rows: 0, numbers }
     }
@@ -105,8 +102,7 @@ impl Machine {
         self.state.at = 0;
         self.is_open = false;
         if self.weights.len() > 1 {
-            let drawn = self.state.random.below(*self.weights.last().expect("a script")) + 1;
-            self.script = self.weights.partition_point(|sum| *sum < drawn);
+            self.script = self.state.random.weighted(&self.weights);
         }
     }
 

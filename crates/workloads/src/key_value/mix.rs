@@ -84,15 +84,7 @@ impl Mix {
 
     /// Draws a kind.
     pub fn draw(&self, random: &mut Random) -> Kind {
-        let mut rest = random.below(100);
-        for kind in KINDS {
-            let share = self.shares[kind.number()];
-            if rest < share {
-                return kind;
-            }
-            rest -= share;
-        }
-        unreachable!("the shares are 100 together")
+        KINDS[random.weighted(&self.shares)]
     }
 }
 

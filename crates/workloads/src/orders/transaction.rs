@@ -192,14 +192,7 @@ pub struct Mix(pub [u64; 5]);
 impl Mix {
     /// Draws a kind.
     pub fn draw(&self, random: &mut Random) -> Kind {
-        let mut drawn = random.below(self.0.iter().sum());
-        for ((kind, _), weight) in KINDS.iter().zip(self.0) {
-            if drawn < weight {
-                return *kind;
-            }
-            drawn -= weight;
-        }
-        unreachable!("it is below the sum")
+        KINDS[random.weighted(&self.0)].0
     }
 }
 

@@ -51,86 +51,20 @@ const FILES_BY_DEPTH: [u64; 10] = [46, 2145, 3419, 25_883, 57_255, 12_761, 10_92
 /// Folders by depth, the top folder being the only one at depth 0.
 const FOLDERS_BY_DEPTH: [u64; 10] = [1, 35, 112, 422, 1233, 1515, 1485, 286, 37, 51];
 
-/// Endings of names, the commonest ten, in files of a thousand.
-const ENDINGS: &[(u64, &str)] = &[
-    (460, "c"),
-    (185, "C"),
-    (102, "cc"),
-    (66, "f90"),
-    (52, "go"),
-    (44, "d"),
-    (34, "h"),
-    (24, "adb"),
-    (22, "ads"),
-    (11, "txt"),
-];
+/// Endings of names, the commonest ten, and how many files of a thousand have each.
+const ENDINGS: [&str; 10] = ["c", "C", "cc", "f90", "go", "d", "h", "adb", "ads", "txt"];
+const FILES_BY_ENDING: [u64; 10] = [460, 185, 102, 66, 52, 44, 34, 24, 22, 11];
 
 /// Words that contents and names are made of.
-const WORDS: [&str; 64] = [
-    "int",
-    "return",
-    "static",
-    "struct",
-    "void",
-    "const",
-    "if",
-    "else",
-    "for",
-    "while",
-    "switch",
-    "case",
-    "break",
-    "tree",
-    "node",
-    "type",
-    "expr",
-    "stmt",
-    "block",
-    "value",
-    "index",
-    "length",
-    "offset",
-    "register",
-    "target",
-    "insn",
-    "mode",
-    "reg",
-    "mem",
-    "loop",
-    "pass",
-    "edge",
-    "basic",
-    "gimple",
-    "rtx",
-    "decl",
-    "flags",
-    "hash",
-    "table",
-    "vector",
-    "test",
-    "main",
-    "abort",
-    "assert",
-    "include",
-    "define",
-    "ifdef",
-    "endif",
-    "extern",
-    "unsigned",
-    "long",
-    "char",
-    "double",
-    "template",
-    "class",
-    "public",
-    "private",
-    "operator",
-    "namespace",
-    "using",
-    "virtual",
-    "inline",
-    "sizeof",
-    "NULL",
+const WORDS: &[[&str; 8]] = &[
+    ["int", "return", "static", "struct", "void", "const", "if", "else"],
+    ["for", "while", "switch", "case", "break", "tree", "node", "type"],
+    ["expr", "stmt", "block", "value", "index", "length", "offset", "register"],
+    ["target", "insn", "mode", "reg", "mem", "loop", "pass", "edge"],
+    ["basic", "gimple", "rtx", "decl", "flags", "hash", "table", "vector"],
+    ["test", "main", "abort", "assert", "include", "define", "ifdef", "endif"],
+    ["extern", "unsigned", "long", "char", "double", "template", "class", "public"],
+    ["private", "operator", "namespace", "using", "virtual", "inline", "sizeof", "NULL"],
 ];
 
 /// The time of all entries: the day GCC 3.3.1 came out, 2003-08-08.
@@ -185,7 +119,7 @@ fn folders(files: u64, random: &mut Random) -> Vec<(String, u64)> {
         levels.push(level);
     }
     for _ in 0..files {
-        let depth = weighted(FILES_BY_DEPTH.iter().copied().enumerate().map(|(depth, weight)| (weight, depth)), random);
+        let depth = random.weighted(&FILES_BY_DEPTH);
         let level = &mut levels[depth];
         // Files crowd in few folders, as tests do: the fourth power puts 38 % of a level's files into 2 % of its folders.
         let fraction = random.fraction();
@@ -211,7 +145,7 @@ fn fill(content: &mut Vec<u8>, size: u64, random: &mut Random) {
         // Ten words of six bits each from one draw.
         let mut draw = random.next_u64();
         for _ in 0..10 {
-            content.extend_from_slice(WORDS[(draw % 64) as usize].as_bytes());
+            content.extend_from_slice(WORDS.as_flattened()[(draw % 64) as usize].as_bytes());
             content.push(b' ');
             draw >>= 6;
         }
@@ -221,23 +155,12 @@ fn fill(content: &mut Vec<u8>, size: u64, random: &mut Random) {
 }
 
 fn word(random: &mut Random) -> &'static str {
-    WORDS[random.below(WORDS.len() as u64) as usize]
+    let words = WORDS.as_flattened();
+    words[random.below(words.len() as u64) as usize]
 }
 
 fn ending(random: &mut Random) -> &'static str {
-    weighted(ENDINGS.iter().copied(), random)
-}
-
-fn weighted<T>(rows: impl Iterator<Item = (u64, T)> + Clone, random: &mut Random) -> T {
-    let total = rows.clone().map(|(weight, _)| weight).sum();
-    let mut left = random.below(total);
-    for (weight, row) in rows {
-        if left < weight {
-            return row;
-        }
-        left -= weight;
-    }
-    unreachable!("the draw is below the sum of the weights")
+    ENDINGS[random.weighted(&FILES_BY_ENDING)]
 }
 
 fn header(kind: EntryType, mode: u32, size: u64) -> Header {
