@@ -181,38 +181,22 @@ fn push_literal(parts: &mut Vec<Part>, text: &str) {
 }
 
 /// What a message is (`elog.c` and the manual's "Message Severity Levels").
-const SEVERITIES: [&str; 18] = [
-    "LOG",
-    "ERROR",
-    "DETAIL",
-    "STATEMENT",
-    "FATAL",
-    "PANIC",
-    "WARNING",
-    "NOTICE",
-    "INFO",
-    "HINT",
-    "CONTEXT",
-    "QUERY",
-    "LOCATION",
-    "DEBUG1",
-    "DEBUG2",
-    "DEBUG3",
-    "DEBUG4",
-    "DEBUG5",
+const SEVERITIES: &[[&str; 9]] = &[
+    ["LOG", "ERROR", "DETAIL", "STATEMENT", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO"],
+    ["HINT", "CONTEXT", "QUERY", "LOCATION", "DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5"],
 ];
 
 /// `LOG:  text`.
 fn severity(text: &str) -> Option<(&str, &str)> {
     let (word, rest) = text.split_once(":  ")?;
-    SEVERITIES.contains(&word).then_some((word, rest))
+    SEVERITIES.as_flattened().contains(&word).then_some((word, rest))
 }
 
 /// Where the severity begins.
 fn severity_at(text: &str) -> Option<usize> {
     let end = text.find(":  ")?;
     let word = text[..end].rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
-    SEVERITIES.contains(&word).then_some(end - word.len())
+    SEVERITIES.as_flattened().contains(&word).then_some(end - word.len())
 }
 
 #[cfg(test)]
