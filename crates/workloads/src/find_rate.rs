@@ -117,7 +117,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        METRICS.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
+        METRICS.into_iter().chain(asked::METRICS).chain(Fault::metrics()).collect()
     }
 
     fn durability(&self) -> Durability {

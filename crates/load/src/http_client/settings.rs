@@ -118,7 +118,7 @@ impl Sending {
     pub fn metrics(&self, otherwise: Pace) -> Vec<Metric> {
         let mut metrics = METRICS.to_vec();
         metrics[..2].rotate_left(usize::from(self.is_open(otherwise)));
-        metrics.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
+        metrics.into_iter().chain(asked::METRICS).chain(Fault::metrics()).collect()
     }
 
     fn is_open(&self, otherwise: Pace) -> bool {

@@ -1,99 +1,45 @@
 //! What a load came to: counts, errors by kind, latencies.
 
 use super::network::Step;
-use crate::asked::{Asked, Limit, Wrong};
+use crate::asked::{Asked, Limit};
 use crate::deadline::Ends;
 use observe::latency::Latency;
 use std::io;
 use std::time::Duration;
 
-/// Why a request was not answered as it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
+crate::asked::faults! {
+    /// Why a request was not answered as it should be.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    Fault:
     /// Nobody listens there.
-    ConnectRefused,
+    ConnectRefused "errors_connect_refused" "connection refused",
     /// No connection in time.
-    ConnectTimedOut,
+    ConnectTimedOut "errors_connect_timed_out" "no connection in time",
     /// No TLS with the server: its certificate is not trusted, or it speaks none.
-    Tls,
+    Tls "errors_tls" "no TLS with the server",
     /// The server's end, or the way there, cut the connection.
-    Reset,
+    Reset "errors_connection_reset" "connection reset",
     /// The server ended the connection before the answer's end.
-    ClosedEarly,
+    ClosedEarly "errors_closed_early" "connection closed before the answer's end",
     /// No whole answer in time.
-    TimedOut,
+    TimedOut "errors_read_timed_out" "no answer in time",
     /// What came is not HTTP.
-    Malformed,
+    Malformed "errors_malformed" "not HTTP",
     /// A status of another class than expected.
-    WrongStatus,
+    WrongStatus "errors_wrong_status" "wrong status",
     /// A body of another length than expected.
-    WrongSize,
+    WrongSize "errors_wrong_size" "wrong size",
     /// A body without the text that it should have.
-    WrongBody,
+    WrongBody "errors_wrong_body" "wrong body",
     /// This process, or the system, has no descriptors left.
-    NoDescriptors,
+    NoDescriptors "errors_no_descriptors" "out of descriptors",
     /// All local ports to this address are taken, most by connections that ended a short while ago.
-    NoPorts,
+    NoPorts "errors_no_ports" "out of local ports",
     /// Anything else.
-    Other,
+    Other "errors_other" "other",
 }
 
 impl Fault {
-    /// All kinds, in the order of reports.
-    pub const ALL: [Fault; 13] = [
-        Fault::ConnectRefused,
-        Fault::ConnectTimedOut,
-        Fault::Tls,
-        Fault::Reset,
-        Fault::ClosedEarly,
-        Fault::TimedOut,
-        Fault::Malformed,
-        Fault::WrongStatus,
-        Fault::WrongSize,
-        Fault::WrongBody,
-        Fault::NoDescriptors,
-        Fault::NoPorts,
-        Fault::Other,
-    ];
-
-    /// The metric that counts it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::ConnectRefused => "errors_connect_refused",
-            Fault::ConnectTimedOut => "errors_connect_timed_out",
-            Fault::Tls => "errors_tls",
-            Fault::Reset => "errors_connection_reset",
-            Fault::ClosedEarly => "errors_closed_early",
-            Fault::TimedOut => "errors_read_timed_out",
-            Fault::Malformed => "errors_malformed",
-            Fault::WrongStatus => "errors_wrong_status",
-            Fault::WrongSize => "errors_wrong_size",
-            Fault::WrongBody => "errors_wrong_body",
-            Fault::NoDescriptors => "errors_no_descriptors",
-            Fault::NoPorts => "errors_no_ports",
-            Fault::Other => "errors_other",
-        }
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Fault::ConnectRefused => "connection refused",
-            Fault::ConnectTimedOut => "no connection in time",
-            Fault::Tls => "no TLS with the server",
-            Fault::Reset => "connection reset",
-            Fault::ClosedEarly => "connection closed before the answer's end",
-            Fault::TimedOut => "no answer in time",
-            Fault::Malformed => "not HTTP",
-            Fault::WrongStatus => "wrong status",
-            Fault::WrongSize => "wrong size",
-            Fault::WrongBody => "wrong body",
-            Fault::NoDescriptors => "out of descriptors",
-            Fault::NoPorts => "out of local ports",
-            Fault::Other => "other",
-        }
-    }
-
     /// Of a connection that failed at this step.
     pub fn of(step: Step, error: &io::Error) -> Fault {
         match (step, error.raw_os_error()) {
@@ -190,13 +136,8 @@ impl Tally {
 
     /// What was asked for, and what went wrong, of a load with this limit.
     pub fn asked(&self, limit: Limit) -> Asked {
-        let wrong = |fault: Fault| Wrong {
-            name: fault.name().into(),
-            words: fault.words().into(),
-            count: self.faults[fault as usize],
-            first: self.first[fault as usize].clone(),
-        };
-        Asked { what: "requests".into(), total: self.requests, wrong: Fault::ALL.map(wrong).into(), limit }
+        let wrong = Fault::wrong(&self.faults, &self.first);
+        Asked { what: "requests".into(), total: self.requests, wrong, limit }
     }
 
     /// What a reader must know of how the load talked to the kernel; none: as the study says, or by `io_uring`.

@@ -5,25 +5,23 @@ use sqllog::Expects;
 use std::error::Error;
 use std::io;
 
-/// What went wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+crate::asked::faults! {
+    /// What went wrong.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    Fault:
     /// An error where the log had an answer.
-    New,
+    New "errors_not_in_the_log" "refused, where the log has an answer",
     /// An error, and the log does not say what there was.
-    Unlogged,
+    Unlogged "errors_of_which_the_log_says_nothing" "refused (this form of log does not say what there was)",
     /// Its connection was lost, or could not be made.
-    Lost,
+    Lost "errors_lost_connection" "lost with their connection",
     /// Its connection could not be made, as this process, or the system, has no descriptors left.
-    NoDescriptors,
+    NoDescriptors "errors_no_descriptors" "without a connection, as the load was out of descriptors",
     /// Its connection could not be made, as all local ports to the server are taken.
-    NoPorts,
+    NoPorts "errors_no_ports" "without a connection, as the load was out of local ports",
 }
 
 impl Fault {
-    /// All, in the order of [`Tally::faults`].
-    pub const ALL: [Fault; 5] = [Fault::New, Fault::Unlogged, Fault::Lost, Fault::NoDescriptors, Fault::NoPorts];
-
     /// Of a connection that is gone, or was not made: what the load's own machine lacks is no fault of the server's.
     pub(super) fn of_connection(why: &(dyn Error + 'static)) -> Fault {
         let mut cause = Some(why);
@@ -35,28 +33,6 @@ impl Fault {
             }
         }
         Fault::Lost
-    }
-
-    /// The metric that counts it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::New => "errors_not_in_the_log",
-            Fault::Unlogged => "errors_of_which_the_log_says_nothing",
-            Fault::Lost => "errors_lost_connection",
-            Fault::NoDescriptors => "errors_no_descriptors",
-            Fault::NoPorts => "errors_no_ports",
-        }
-    }
-
-    /// In words, of statements.
-    pub fn words(self) -> &'static str {
-        match self {
-            Fault::New => "refused, where the log has an answer",
-            Fault::Unlogged => "refused (this form of log does not say what there was)",
-            Fault::Lost => "lost with their connection",
-            Fault::NoDescriptors => "without a connection, as the load was out of descriptors",
-            Fault::NoPorts => "without a connection, as the load was out of local ports",
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a run of a replay came to, as figures, errors and notes.
 
-use load::asked::{Asked, Limit, Wrong};
+use load::asked::{Asked, Limit};
 use load::sql_replay::{Fault, Pace, Tally};
 use load::workload::Outcome;
 use observe::metric::{Direction, Metric};
@@ -29,13 +29,12 @@ const METRICS: &[Metric] = &[
 
 /// All, the primary one first: as logged, the rate is the log's own, and the time of a statement is the answer.
 pub fn metrics(pace: Pace) -> Vec<Metric> {
-    let errors = Fault::ALL.iter().map(|fault| load::asked::metric(fault.name()));
     let mut own = METRICS.to_vec();
     if pace != Pace::Closed {
         let mean = own.iter().position(|metric| metric.name == MEAN).unwrap_or_default();
         own[..=mean].rotate_right(1);
     }
-    own.into_iter().chain(load::asked::METRICS).chain(errors).collect()
+    own.into_iter().chain(load::asked::METRICS).chain(Fault::metrics()).collect()
 }
 
 const MEAN: &str = "latency_microseconds_mean";
@@ -61,16 +60,10 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
         latency.microseconds_at(0.999),
         latency.microseconds_at(1.0),
     ];
-    let wrong = Fault::ALL.iter().map(|fault| Wrong {
-        name: fault.name().into(),
-        words: fault.words().into(),
-        count: tally.faults[*fault as usize],
-        first: tally.first[*fault as usize].clone(),
-    });
     let asked = Asked {
         what: "statements".into(),
         total: tally.asked(),
-        wrong: wrong.collect(),
+        wrong: Fault::wrong(&tally.faults, &tally.first),
         limit: Limit::of(pace != Pace::Closed, errors_max),
     };
     Outcome {
