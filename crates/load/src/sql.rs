@@ -154,6 +154,9 @@ pub enum Cell {
     Text(String),
 }
 
+/// Fills a row that is loaded, and gives false when there is none left.
+pub type NextRow<'a> = &'a mut dyn FnMut(&mut Vec<Cell>) -> bool;
+
 /// A column of a table.
 pub struct Column {
     /// Name.
@@ -248,14 +251,8 @@ pub trait Database: Sync {
         Ok(())
     }
 
-    /// Loads rows as fast as it can; `next` fills a row and gives false when there is none left.
-    fn load(
-        &self,
-        place: &Place,
-        table: &str,
-        columns: &[&str],
-        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
-    ) -> Result<(), Error>;
+    /// Loads rows as fast as it can.
+    fn load(&self, place: &Place, table: &str, columns: &[&str], next: NextRow) -> Result<(), Error>;
 
     /// Loads a dump that its own tools wrote.
     ///

@@ -128,6 +128,9 @@ pub enum Keep {
 /// A row with the names of its columns; none: NULL.
 pub type NamedRow = Vec<(String, Option<String>)>;
 
+/// What is shown the first column of each row.
+pub type EachRow<'a> = &'a mut dyn FnMut(Value);
+
 /// A connection: what a load needs of any database.
 pub trait Connection: Send {
     /// Prepares a statement; parameters are written `$1`, `$2` … for every database.
@@ -141,29 +144,19 @@ pub trait Connection: Send {
     ///
     /// # Errors
     /// When it is refused or the connection is lost. After a refusal the connection goes on.
-    fn start(
-        &mut self,
-        statement: Statement,
-        params: &[Param],
-        row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, Error>;
+    fn start(&mut self, statement: Statement, params: &[Param], row: EachRow) -> Result<Option<u64>, Error>;
 
     /// The same with a statement's text.
     ///
     /// # Errors
     /// As [`Connection::start`].
-    fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
+    fn start_text(&mut self, sql: &str, row: EachRow) -> Result<Option<u64>, Error>;
 
     /// The same with a statement's text and parameters: it is prepared for this once.
     ///
     /// # Errors
     /// As [`Connection::start`]; where a database has no such thing, a statement of this kind can't be sent.
-    fn start_unnamed(
-        &mut self,
-        _sql: &str,
-        _params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, Error> {
+    fn start_unnamed(&mut self, _sql: &str, _params: &[Param], _row: EachRow) -> Result<Option<u64>, Error> {
         Err(Error::Protocol("only PostgreSQL's protocol prepares a statement for one use".into()))
     }
 
@@ -175,7 +168,7 @@ pub trait Connection: Send {
         &mut self,
         _sql: &str,
         _params: &[Param],
-        _row: &mut dyn FnMut(Value),
+        _row: EachRow,
     ) -> Result<(Statement, Option<u64>), Error> {
         Err(Error::Protocol("only PostgreSQL's protocol prepares and executes in one message".into()))
     }
@@ -197,13 +190,13 @@ pub trait Connection: Send {
     ///
     /// # Errors
     /// As [`Connection::start`].
-    fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
+    fn advance(&mut self, row: EachRow) -> Result<Option<u64>, Error>;
 
     /// Executes a prepared statement and waits for its end: for loads of one connection a thread.
     ///
     /// # Errors
     /// As [`Connection::start`].
-    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+    fn execute(&mut self, statement: Statement, params: &[Param], row: EachRow) -> Result<u64, Error> {
         let begun = self.start(statement, params, row)?;
         finish(self, begun, row)
     }
@@ -212,7 +205,7 @@ pub trait Connection: Send {
     ///
     /// # Errors
     /// As [`Connection::start`].
-    fn execute_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+    fn execute_text(&mut self, sql: &str, row: EachRow) -> Result<u64, Error> {
         let begun = self.start_text(sql, row)?;
         finish(self, begun, row)
     }
@@ -228,11 +221,7 @@ pub trait Connection: Send {
 }
 
 /// Waits for the end of an answer.
-fn finish<C: Connection + ?Sized>(
-    connection: &mut C,
-    mut changed: Option<u64>,
-    row: &mut dyn FnMut(Value),
-) -> Result<u64, Error> {
+fn finish<C: Connection + ?Sized>(connection: &mut C, mut changed: Option<u64>, row: EachRow) -> Result<u64, Error> {
     while changed.is_none() {
         if let Some(descriptor) = connection.descriptor() {
             buffer::wait(descriptor)?;

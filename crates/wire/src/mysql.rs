@@ -9,7 +9,7 @@ mod scramble;
 
 use crate::buffer::{Buffer, wait};
 use crate::stream::Stream;
-use crate::{Address, Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
+use crate::{Address, Answer, Connection, EachRow, Error, Keep, NamedRow, Param, Statement, Value};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
@@ -319,12 +319,7 @@ impl Connection for Mysql {
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
 
-    fn start(
-        &mut self,
-        statement: Statement,
-        params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, Error> {
+    fn start(&mut self, statement: Statement, params: &[Param], _row: EachRow) -> Result<Option<u64>, Error> {
         let id = self.prepared[statement.0 as usize].0;
         self.command(EXECUTE);
         self.output.extend_from_slice(&id.to_le_bytes());
@@ -364,14 +359,14 @@ impl Connection for Mysql {
         Ok(Some(columns.into_iter().map(|column| column.0).zip(values).collect()))
     }
 
-    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+    fn start_text(&mut self, sql: &str, _row: EachRow) -> Result<Option<u64>, Error> {
         self.command(QUERY);
         self.output.extend_from_slice(sql.as_bytes());
         self.binary = false;
         self.end().map(|()| None)
     }
 
-    fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+    fn advance(&mut self, row: EachRow) -> Result<Option<u64>, Error> {
         let binary = self.binary;
         self.packets(&mut |body, head| {
             row(if binary { binary_first(body, head)? } else { text_first(body)? });

@@ -7,7 +7,7 @@ mod scram;
 
 use crate::buffer::{Buffer, wait};
 use crate::stream::Stream;
-use crate::{Address, Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
+use crate::{Address, Answer, Connection, EachRow, Error, Keep, NamedRow, Param, Statement, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::SecureRandom as _;
@@ -276,22 +276,12 @@ impl Connection for Postgres {
         Ok(statement)
     }
 
-    fn start(
-        &mut self,
-        statement: Statement,
-        params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, Error> {
+    fn start(&mut self, statement: Statement, params: &[Param], _row: EachRow) -> Result<Option<u64>, Error> {
         self.bind(Some(statement), params);
         self.execute_portal()
     }
 
-    fn start_unnamed(
-        &mut self,
-        sql: &str,
-        params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, Error> {
+    fn start_unnamed(&mut self, sql: &str, params: &[Param], _row: EachRow) -> Result<Option<u64>, Error> {
         self.message(b'P', |body| {
             text(body, "");
             text(body, sql);
@@ -305,7 +295,7 @@ impl Connection for Postgres {
         &mut self,
         sql: &str,
         params: &[Param],
-        _row: &mut dyn FnMut(Value),
+        _row: EachRow,
     ) -> Result<(Statement, Option<u64>), Error> {
         let statement = self.parse(sql);
         self.bind(Some(statement), params);
@@ -328,13 +318,13 @@ impl Connection for Postgres {
         Ok(Some(names.into_iter().zip(values).collect()))
     }
 
-    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+    fn start_text(&mut self, sql: &str, _row: EachRow) -> Result<Option<u64>, Error> {
         self.message(b'Q', |body| text(body, sql));
         self.changed = 0;
         self.send().map(|()| None)
     }
 
-    fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+    fn advance(&mut self, row: EachRow) -> Result<Option<u64>, Error> {
         // Lent to the reader, so that it can be filled while messages are read.
         let mut keeping = std::mem::take(&mut self.keeping);
         let end = self.messages(&mut |kind, body| {

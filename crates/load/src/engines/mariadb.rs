@@ -2,7 +2,8 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, server, socket,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, Place, Remote, Sql, failed, same, server,
+    socket,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -158,13 +159,7 @@ impl Database for MariaDb {
             .map_err(failed(NAME, "make the database"))
     }
 
-    fn load(
-        &self,
-        place: &Place,
-        table: &str,
-        columns: &[&str],
-        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
-    ) -> Result<(), Error> {
+    fn load(&self, place: &Place, table: &str, columns: &[&str], next: NextRow) -> Result<(), Error> {
         let mut client = self.client(place)?;
         let head = format!("INSERT INTO {table} ({}) VALUES ", columns.join(", "));
         let (mut row, mut rows, mut more) = (Vec::new(), 0, true);

@@ -2,7 +2,8 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, server, socket,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, Place, Remote, Sql, failed, same, server,
+    socket,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -178,13 +179,7 @@ impl Database for Postgres {
         Ok(Box::new(self.client(place)?))
     }
 
-    fn load(
-        &self,
-        place: &Place,
-        table: &str,
-        columns: &[&str],
-        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
-    ) -> Result<(), Error> {
+    fn load(&self, place: &Place, table: &str, columns: &[&str], next: NextRow) -> Result<(), Error> {
         let sql = format!("COPY {table} ({}) FROM STDIN", columns.join(", "));
         let mut row = Vec::new();
         let rows = |piece: &mut Vec<u8>| {

@@ -4,7 +4,9 @@
 //! has written in between, however long it would wait (sqlite.org/rescode.html#busy_snapshot).
 
 use crate::process;
-use crate::sql::{COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Pragmas, Sql, failed, same};
+use crate::sql::{
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, Place, Pragmas, Sql, failed, same,
+};
 use crate::workload::Error;
 use observe::durability::Class;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
@@ -13,7 +15,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{Answer, Connection, Keep, NamedRow, Param, Statement, Value};
+use wire::{Answer, Connection, EachRow, Keep, NamedRow, Param, Statement, Value};
 
 const NAME: &str = ENGINE.name;
 
@@ -142,13 +144,7 @@ impl Database for Sqlite {
         Ok(Box::new(SqliteConnection { statements: Vec::new(), connection, keeping: Keeping::default() }))
     }
 
-    fn load(
-        &self,
-        place: &Place,
-        table: &str,
-        columns: &[&str],
-        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
-    ) -> Result<(), Error> {
+    fn load(&self, place: &Place, table: &str, columns: &[&str], next: NextRow) -> Result<(), Error> {
         let mut connection = self.open(place)?;
         let names = columns.join(", ");
         let marks = vec!["?"; columns.len()].join(", ");
@@ -251,12 +247,7 @@ impl Connection for SqliteConnection {
         Ok(Statement::numbered(self.statements.len() as u32 - 1))
     }
 
-    fn start(
-        &mut self,
-        statement: Statement,
-        params: &[Param],
-        row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, wire::Error> {
+    fn start(&mut self, statement: Statement, params: &[Param], row: EachRow) -> Result<Option<u64>, wire::Error> {
         let statement = &mut self.statements[statement.number() as usize];
         for (index, param) in params.iter().enumerate() {
             match param {
@@ -271,7 +262,7 @@ impl Connection for SqliteConnection {
         step_through(statement, &mut self.keeping, row).map(Some)
     }
 
-    fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+    fn start_text(&mut self, sql: &str, row: EachRow) -> Result<Option<u64>, wire::Error> {
         let mut statement = self.connection.prepare(sql).map_err(refused)?;
         step_through(&mut statement, &mut self.keeping, row).map(Some)
     }
@@ -289,7 +280,7 @@ impl Connection for SqliteConnection {
     }
 
     /// An embedded statement is done when it is started.
-    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+    fn advance(&mut self, _row: EachRow) -> Result<Option<u64>, wire::Error> {
         Ok(Some(0))
     }
 
@@ -315,11 +306,7 @@ impl Connection for SqliteConnection {
 }
 
 /// Runs a statement whose parameters are bound: hands out the first column of each row, and gives the number of changed rows.
-fn step_through(
-    statement: &mut Prepared,
-    keeping: &mut Keeping,
-    row: &mut dyn FnMut(Value),
-) -> Result<u64, wire::Error> {
+fn step_through(statement: &mut Prepared, keeping: &mut Keeping, row: EachRow) -> Result<u64, wire::Error> {
     if statement.column_count() == 0 {
         return statement.raw_execute().map(|changed| changed as u64).map_err(refused);
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
-use wire::{Answer, Connection, Keep, NamedRow, Param, Statement, Value};
+use wire::{Answer, Connection, EachRow, Keep, NamedRow, Param, Statement};
 
 /// Statements by the thread that sent them.
 type Sent = Arc<Mutex<HashMap<ThreadId, u64>>>;
@@ -92,18 +92,13 @@ impl Connection for Answering {
         unreachable!("a replay prepares with the first execution")
     }
 
-    fn start(
-        &mut self,
-        statement: Statement,
-        _params: &[Param],
-        _row: &mut dyn FnMut(Value),
-    ) -> Result<Option<u64>, wire::Error> {
+    fn start(&mut self, statement: Statement, _params: &[Param], _row: EachRow) -> Result<Option<u64>, wire::Error> {
         self.note();
         let refused = wire::Error::Refused { code: "26000".into(), message: "it does not exist".into() };
         if self.known.contains(&statement) { Ok(Some(0)) } else { Err(refused) }
     }
 
-    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+    fn start_text(&mut self, sql: &str, _row: EachRow) -> Result<Option<u64>, wire::Error> {
         self.note();
         if sql.contains("ALL") {
             self.known.clear();
@@ -115,7 +110,7 @@ impl Connection for Answering {
         &mut self,
         _sql: &str,
         _params: &[Param],
-        _row: &mut dyn FnMut(Value),
+        _row: EachRow,
     ) -> Result<(Statement, Option<u64>), wire::Error> {
         self.note();
         self.prepared += 1;
@@ -133,7 +128,7 @@ impl Connection for Answering {
         false
     }
 
-    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+    fn advance(&mut self, _row: EachRow) -> Result<Option<u64>, wire::Error> {
         if let Some(asks) = &self.asks_lock {
             (&asks.hear).read_exact(&mut [0]).map_err(wire::Error::Lost)?;
         }
