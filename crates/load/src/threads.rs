@@ -86,9 +86,7 @@ impl<'a> Control<'a> {
         if let Some(error) = first_error.into_inner().expect("no thread panics with it") {
             return Err(error);
         }
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(self.interrupted)?;
         let (first, last) = (ended.iter().map(|one| one.1).min(), ended.iter().map(|one| one.2).max());
         let seconds = first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64());
         let parts = ended.into_iter().filter_map(|(part, ..)| part).collect();

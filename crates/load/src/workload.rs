@@ -11,7 +11,7 @@ use settings::Setting;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A workload as a row of the list.
@@ -401,6 +401,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// For work that goes on for long, to be asked now and then with [`Context::interrupted`].
+    ///
+    /// # Errors
+    /// When the user interrupts.
+    #[inline]
+    pub fn if_interrupted(interrupted: &AtomicBool) -> Result<(), Error> {
+        if interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     /// A refused file operation: `map_err(|source| Error::file("read", path, source))`.
     pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { action, path: path.into(), source }

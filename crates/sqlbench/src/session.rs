@@ -7,7 +7,6 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::fmt::Display;
 use std::ops::{AddAssign, Sub};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use wire::{Conflict, Connection, Value};
 
@@ -374,9 +373,7 @@ impl<'a, 'b> Session<'a, 'b> {
 
     /// Tells the time once a second, and gives up when the user interrupts.
     fn tick(&mut self) -> Result<(), Error> {
-        if self.context.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(self.context.interrupted)?;
         let elapsed = self.started.elapsed();
         if elapsed.as_secs() > self.seconds_told {
             self.seconds_told = elapsed.as_secs();

@@ -204,9 +204,7 @@ impl Workload for KeyValue {
             Some(value::key(number))
         };
         self.store.load(&Place::of(context), &mut next)?;
-        if context.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(context.interrupted)?;
         Ok(workload::load_seconds(started))
     }
 
@@ -254,9 +252,7 @@ impl Workload for KeyValue {
         for first in (0..there).step_by(at_once as usize) {
             let records = first..(first + at_once).min(there);
             read_all(&mut *session, &self.rules(), records, &mut checks)?;
-            if context.interrupted.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+            Error::if_interrupted(context.interrupted)?;
         }
         Ok(())
     }

@@ -21,7 +21,6 @@ use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The row of the list.
@@ -156,9 +155,7 @@ impl Workload for Maildir {
         for number in 0..self.parameters.mailboxes {
             let mut mailbox = Mailbox::create(&context.data_folder, number)?;
             for _ in 0..self.parameters.messages {
-                if context.interrupted.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted);
-                }
+                Error::if_interrupted(context.interrupted)?;
                 mailbox.deliver(self.parameters.draw_bytes(&mut random), Fsync::None, &noise)?;
             }
             self.mailboxes.push(mailbox);

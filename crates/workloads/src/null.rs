@@ -6,7 +6,6 @@ use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The row in the list of workloads.
@@ -63,9 +62,7 @@ impl Workload for Null {
         let started = Instant::now();
         let mut turns = 0_u64;
         while started.elapsed() < self.time {
-            if context.interrupted.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+            Error::if_interrupted(context.interrupted)?;
             turns += 1;
         }
         let seconds = started.elapsed().as_secs_f64();

@@ -24,7 +24,6 @@ use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use store::{Store, StoreKind, Totals};
 
 /// The row in the list of workloads.
@@ -312,11 +311,6 @@ fn verify(store: &mut dyn Store, parameters: &Parameters) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Whether the user wants to stop.
-fn is_interrupted(context: &Context) -> bool {
-    context.interrupted.load(Ordering::Relaxed)
 }
 
 /// 1000000 → 1,000,000.

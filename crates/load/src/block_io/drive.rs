@@ -30,7 +30,7 @@ pub fn drive(
         Engine::Psync => psync::run(setup, &file)?,
         Engine::IoUring => uring::run(setup, &file)?,
     };
-    if interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(result) }
+    Error::if_interrupted(interrupted).map(|()| result)
 }
 
 /// A job whose time has not begun: engines make what they need of it first.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// The serial that every block has when the file is laid out.
@@ -41,9 +41,7 @@ pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
         stamp(&mut block, number, FIRST_SERIAL);
         piece.extend_from_slice(&block);
         if piece.len() >= PIECE_BYTES || number + 1 == job.blocks() {
-            if interrupted.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+            Error::if_interrupted(interrupted)?;
             file.write_all(&piece).map_err(|source| Error::file("write", &job.path, source))?;
             piece.clear();
         }
@@ -113,9 +111,7 @@ pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Resul
     let mut buffer = vec![0; blocks_at_once * job.block_size];
     let mut number = 0;
     for serials in serials.chunks(blocks_at_once) {
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(interrupted)?;
         let piece = &mut buffer[..serials.len() * job.block_size];
         file.read_exact(piece).map_err(|source| Error::file("read back", &job.path, source))?;
         for (block, serial) in piece.chunks(job.block_size).zip(serials) {

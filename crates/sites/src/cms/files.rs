@@ -7,7 +7,6 @@ use load::noise::Noise;
 use load::workload::Error;
 use random::Random;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 /// Natural logarithm of the median size, and its standard deviation: Barford and Crovella, "Generating representative web
 /// workloads", SIGMETRICS 1998, the body of the distribution of file sizes.
@@ -54,9 +53,7 @@ pub fn install(site: &Site, seed: u64, sizes: Sizes) -> Result<(), Error> {
     let noise = Noise::new(seed);
     for host in hosts(Cms::Files) {
         for (number, file) in files(seed, sizes, host).into_iter().enumerate() {
-            if site.interrupted.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+            Error::if_interrupted(site.interrupted)?;
             let path = site.places.site.join(host).join(&file.path);
             site.folder(path.parent().expect("a file has a folder"))?;
             let bytes = match file.body {

@@ -15,7 +15,7 @@ use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Bytes of a record before its image.
 pub const HEADER_BYTES: usize = 24;
@@ -65,9 +65,7 @@ pub fn check(path: &Path, block_size: usize, serials: &[u64], interrupted: &Atom
     let mut seen = vec![0u64; serials.len()];
     let records: u64 = serials.iter().sum();
     for number in 0..records {
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(interrupted)?;
         let wrong = |expected: String, found: String| {
             Error::wrong_data(format!("record {number} of {}", path.display()), expected, found)
         };

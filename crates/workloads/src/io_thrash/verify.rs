@@ -7,7 +7,7 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Bytes read at a time, about: enough that the calls cost nothing beside the copying.
 const READ_BYTES: usize = 1 << 20;
@@ -19,9 +19,7 @@ pub fn file(parameters: &Parameters, path: &Path, interrupted: &AtomicBool) -> R
     let mut buffer = vec![0; at_once as usize * parameters.block_size];
     let mut serials = Vec::with_capacity(parameters.ios as usize);
     while (serials.len() as u64) < parameters.ios {
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(interrupted)?;
         let blocks = at_once.min(parameters.ios - serials.len() as u64) as usize;
         let piece = &mut buffer[..blocks * parameters.block_size];
         file.read_exact(piece).map_err(|source| Error::file("read back", path, source))?;

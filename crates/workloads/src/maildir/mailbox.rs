@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// A message has at least its stamp, and some text.
 pub const MESSAGE_BYTES_MIN: usize = 512;
@@ -101,9 +101,7 @@ impl Mailbox {
     pub fn verify(&self, interrupted: &AtomicBool) -> Result<(), Error> {
         let mut content = Vec::new();
         for message in &self.messages {
-            if interrupted.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+            Error::if_interrupted(interrupted)?;
             read(&message.path(&self.folder), *message, &mut content)?;
         }
         let expected: BTreeSet<PathBuf> = self.messages.iter().map(|message| message.path(&self.folder)).collect();

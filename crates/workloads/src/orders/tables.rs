@@ -162,7 +162,7 @@ impl Filler<'_> {
             row(number, cells);
             true
         })?;
-        if self.interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+        Error::if_interrupted(self.interrupted)
     }
 
     fn items(&self, random: &mut Random) -> Result<(), Error> {

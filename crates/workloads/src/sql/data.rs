@@ -42,9 +42,7 @@ pub fn load(database: &dyn Database, files: &Files, parameters: &Parameters, con
         if let Some(failure) = failure {
             return Err(failed(failure));
         }
-        if context.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(context.interrupted)?;
     }
     drop(connection);
     database.loaded(&place, &database.tables(&place)?)

@@ -15,6 +15,7 @@ use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What a worker process is told.
@@ -49,7 +50,7 @@ fn run_here(place: &Place, parameters: &Parameters, context: &mut Context) -> Re
             (context.progress)((now - started).as_secs_f64(), (reads - last.1) as f64 / (now - last.0).as_secs_f64());
             last = (now, reads);
         }
-        !super::is_interrupted(context)
+        !context.interrupted.load(Ordering::Relaxed)
     })?;
     Ok(started.elapsed().as_secs_f64())
 }
@@ -124,9 +125,7 @@ fn what_is_there(mut pipe: impl Read + AsFd) -> String {
 
 fn wait(workers: &mut Vec<Child>, context: &Context) -> Result<(), Error> {
     while !workers.is_empty() {
-        if super::is_interrupted(context) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(context.interrupted)?;
         let mut index = 0;
         while index < workers.len() {
             let status =

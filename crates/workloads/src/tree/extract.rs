@@ -10,7 +10,6 @@ use observe::latency::Latency;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tar::EntryType;
 
@@ -28,9 +27,7 @@ pub fn extract(archive: &Path, target: &Path, context: &mut Context) -> Result<(
     let root = made.map_err(|source| Error::file("create", target, source))?;
     for entry in reader.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
-        if context.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(context.interrupted)?;
         let path = archive::safe(&entry.path().map_err(unreadable)?)?;
         let refused = |source| Error::file("extract", &target.join(&path), source);
         let header = entry.header();

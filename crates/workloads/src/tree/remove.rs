@@ -4,7 +4,7 @@ use load::workload::Error;
 use observe::latency::Latency;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Removes `folder` and all below it. Returns the time of each unlink.
@@ -19,9 +19,7 @@ fn remove_folder(folder: &Path, interrupted: &AtomicBool, unlink: &mut Latency) 
     // The whole folder is read first: what a folder lists while it changes is the filesystem's choice.
     let entries: Vec<_> = folder.read_dir().map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)?;
     for entry in entries {
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        Error::if_interrupted(interrupted)?;
         let path = entry.path();
         if entry.file_type().map_err(unreadable)?.is_dir() {
             remove_folder(&path, interrupted, unlink)?;
