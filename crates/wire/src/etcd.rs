@@ -124,28 +124,18 @@ fn next<'a>(message: &mut &'a [u8]) -> Result<Option<(u64, Field<'a>)>, Error> {
     if message.is_empty() {
         return Ok(None);
     }
-    let cut = || Error::Protocol("a message is cut off".into());
     let key = take_varint(message)?;
-    let mut take = |length: u64| {
-        let length = usize::try_from(length).map_err(|_| cut())?;
-        let (taken, rest) = message.split_at_checked(length).ok_or_else(cut)?;
-        *message = rest;
-        Ok::<_, Error>(taken)
-    };
-    let field = match key & 7 {
-        0 => Field::Number(take_varint(message)?),
-        1 => Field::Bytes(take(8)?),
-        2 => {
-            let length = take_varint(message)?;
-            let (taken, rest) =
-                usize::try_from(length).ok().and_then(|length| message.split_at_checked(length)).ok_or_else(cut)?;
-            *message = rest;
-            Field::Bytes(taken)
-        }
-        5 => Field::Bytes(take(4)?),
+    let length = match key & 7 {
+        0 => return Ok(Some((key >> 3, Field::Number(take_varint(message)?)))),
+        1 => 8,
+        2 => take_varint(message)?,
+        5 => 4,
         other => return Err(Error::Protocol(format!("a message has a field of kind {other}"))),
     };
-    Ok(Some((key >> 3, field)))
+    let split = usize::try_from(length).ok().and_then(|length| message.split_at_checked(length));
+    let (taken, rest) = split.ok_or_else(|| Error::Protocol("a message is cut off".into()))?;
+    *message = rest;
+    Ok(Some((key >> 3, Field::Bytes(taken))))
 }
 
 fn take_varint(message: &mut &[u8]) -> Result<u64, Error> {
