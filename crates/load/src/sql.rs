@@ -165,6 +165,11 @@ pub struct Column {
     pub kind: ColumnKind,
 }
 
+/// A column, of its name and what it holds.
+pub const fn column(name: &'static str, kind: ColumnKind) -> Column {
+    Column { name, kind }
+}
+
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {

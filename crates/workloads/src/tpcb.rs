@@ -4,7 +4,8 @@
 //! history has exactly the acknowledged transactions. Statements and tables are those of PostgreSQL's manual, "pgbench".
 
 use load::engines;
-use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
+use load::sql::ColumnKind::{Filler, Integer, Key, Timestamp};
+use load::sql::{self, Cell, Column, Database, Engine, Place, Pragmas, column, same};
 use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -127,28 +128,20 @@ struct Table {
     rows_per_scale: i64,
 }
 
-const fn column(name: &'static str, kind: ColumnKind) -> Column {
-    Column { name, kind }
-}
-
 const TABLES: [Table; 4] = [
     Table {
         name: "pgbench_branches",
-        columns: &[
-            column("bid", ColumnKind::Key),
-            column("bbalance", ColumnKind::Integer),
-            column("filler", ColumnKind::Filler(88)),
-        ],
+        columns: &[column("bid", Key), column("bbalance", Integer), column("filler", Filler(88))],
         loaded: 2,
         rows_per_scale: 1,
     },
     Table {
         name: "pgbench_tellers",
         columns: &[
-            column("tid", ColumnKind::Key),
-            column("bid", ColumnKind::Integer),
-            column("tbalance", ColumnKind::Integer),
-            column("filler", ColumnKind::Filler(84)),
+            column("tid", Key),
+            column("bid", Integer),
+            column("tbalance", Integer),
+            column("filler", Filler(84)),
         ],
         loaded: 3,
         rows_per_scale: TELLERS,
@@ -156,10 +149,10 @@ const TABLES: [Table; 4] = [
     Table {
         name: "pgbench_accounts",
         columns: &[
-            column("aid", ColumnKind::Key),
-            column("bid", ColumnKind::Integer),
-            column("abalance", ColumnKind::Integer),
-            column("filler", ColumnKind::Filler(84)),
+            column("aid", Key),
+            column("bid", Integer),
+            column("abalance", Integer),
+            column("filler", Filler(84)),
         ],
         loaded: 4,
         rows_per_scale: ACCOUNTS,
@@ -167,12 +160,12 @@ const TABLES: [Table; 4] = [
     Table {
         name: "pgbench_history",
         columns: &[
-            column("tid", ColumnKind::Integer),
-            column("bid", ColumnKind::Integer),
-            column("aid", ColumnKind::Integer),
-            column("delta", ColumnKind::Integer),
-            column("mtime", ColumnKind::Timestamp),
-            column("filler", ColumnKind::Filler(22)),
+            column("tid", Integer),
+            column("bid", Integer),
+            column("aid", Integer),
+            column("delta", Integer),
+            column("mtime", Timestamp),
+            column("filler", Filler(22)),
         ],
         loaded: 0,
         rows_per_scale: 0,

@@ -5,7 +5,8 @@ use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
 use super::target::{Client, CommitTarget, Committed};
 use super::{COUNTERS, ROWS, adding};
 use crate::ack_log::nanoseconds;
-use load::sql::{self, Cell, Column, ColumnKind, Database, Place, same};
+use load::sql::ColumnKind::{Filler, Integer, Key, Text};
+use load::sql::{self, Cell, Database, Place, column, same};
 use load::workload::Error;
 use wire::{Conflict, Connection, Param, Statement};
 
@@ -15,25 +16,17 @@ const FILLER_BYTES: u32 = 80;
 /// A database with tables.
 pub struct Tables(pub Box<dyn Database>);
 
-const fn column(name: &'static str, kind: ColumnKind) -> Column {
-    Column { name, kind }
-}
-
 impl CommitTarget for Tables {
     fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
         let database = &*self.0;
         let rows = [
-            column("id", ColumnKind::Key),
-            column("stream", ColumnKind::Integer),
-            column("number", ColumnKind::Integer),
-            column("revision", ColumnKind::Integer),
-            column("payload", ColumnKind::Text(rule.payload_bytes as u32)),
+            column("id", Key),
+            column("stream", Integer),
+            column("number", Integer),
+            column("revision", Integer),
+            column("payload", Text(rule.payload_bytes as u32)),
         ];
-        let counters = [
-            column("id", ColumnKind::Key),
-            column("n", ColumnKind::Integer),
-            column("filler", ColumnKind::Filler(FILLER_BYTES)),
-        ];
+        let counters = [column("id", Key), column("n", Integer), column("filler", Filler(FILLER_BYTES))];
         database.create(place)?;
         let mut connection = database.connect(place)?;
         for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
