@@ -17,7 +17,7 @@ pub use work::{TransactionWorkload, Transactions};
 use crate::asked;
 use crate::sql::{COUNTERS, Database, Place};
 use crate::workload::{Context, Error};
-use observe::metric::{Direction, Metric};
+use observe::metric::Metric;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
@@ -162,34 +162,19 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
 }
 
 /// What every such load measures, the primary metric first.
-pub const METRICS: &[Metric] = &[
-    Metric::new("transactions_per_second", "1/s", Direction::More),
-    Metric::new("queries_per_second", "1/s", Direction::More),
-    Metric::new("transactions", "1", Direction::Neither),
-    Metric::new("reads", "1", Direction::Neither),
-    Metric::new("writes", "1", Direction::Neither),
-    Metric::new("others", "1", Direction::Neither),
-    Metric::new("retries", "1", Direction::Less),
-    Metric::new("deadlocks", "1", Direction::Less),
-    Metric::new("serialization_failures", "1", Direction::Less),
-    Metric::new("lock_timeouts", "1", Direction::Less),
-    Metric::new("duplicate_keys", "1", Direction::Less),
-    Metric::new("abandoned_transactions", "1", Direction::Less),
-    Metric::new("lost_connections", "1", Direction::Less),
-    Metric::new("unknown_transactions", "1", Direction::Less),
-    Metric::new("missed_rows", "1", Direction::Neither),
-    Metric::new("late_transactions", "1", Direction::Less),
-    Metric::new("missed_transactions", "1", Direction::Less),
-    Metric::new("elapsed_seconds", "s", Direction::Less),
-    Metric::new("latency_microseconds_mean", "µs", Direction::Less),
-    Metric::new("latency_microseconds_min", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p50", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p95", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99_9", "µs", Direction::Less),
-    Metric::new("latency_microseconds_max", "µs", Direction::Less),
-    Metric::new("thread_transactions_mean", "1", Direction::Neither),
-    Metric::new("thread_transactions_stddev", "1", Direction::Less),
-    Metric::new("thread_seconds_mean", "s", Direction::Neither),
-    Metric::new("thread_seconds_stddev", "s", Direction::Less),
-];
+pub const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "transactions_per_second", "queries_per_second";
+    Neither "1": "transactions", "reads", "writes", "others";
+    Less "1": "retries", "deadlocks", "serialization_failures", "lock_timeouts", "duplicate_keys",
+        "abandoned_transactions", "lost_connections", "unknown_transactions";
+    Neither "1": "missed_rows";
+    Less "1": "late_transactions", "missed_transactions";
+    Less "s": "elapsed_seconds";
+    Less "µs": "latency_microseconds_mean", "latency_microseconds_min", "latency_microseconds_p50",
+        "latency_microseconds_p95", "latency_microseconds_p99", "latency_microseconds_p99_9",
+        "latency_microseconds_max";
+    Neither "1": "thread_transactions_mean";
+    Less "1": "thread_transactions_stddev";
+    Neither "s": "thread_seconds_mean";
+    Less "s": "thread_seconds_stddev";
+};

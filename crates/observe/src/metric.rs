@@ -15,6 +15,15 @@ pub enum Direction {
     Neither,
 }
 
+/// A list of metrics by which way is better and the unit, in the order in which they stand:
+/// `metrics! { More "1/s": "reads_per_second"; Neither "1": "reads", "updates"; }`.
+#[macro_export]
+macro_rules! metrics {
+    ($($direction:ident $unit:literal: $($name:expr),+;)+) => {
+        &[$($($crate::metric::Metric::new($name, $unit, $crate::metric::Direction::$direction)),+),+]
+    };
+}
+
 /// A figure's name, unit and direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {

@@ -49,26 +49,14 @@ pub static KIND: Kind = Kind {
     read: workload::read::<Parameters>,
 };
 
-const METRICS: &[Metric] = &[
-    Metric::new("operations_per_second", "1/s", Direction::More),
-    Metric::new("operations", "1", Direction::Neither),
-    Metric::new("reads", "1", Direction::Neither),
-    Metric::new("updates", "1", Direction::Neither),
-    Metric::new("inserts", "1", Direction::Neither),
-    Metric::new("scans", "1", Direction::Neither),
-    Metric::new("read_modify_writes", "1", Direction::Neither),
-    Metric::new("scanned_records", "1", Direction::Neither),
-    Metric::new("late_operations", "1", Direction::Less),
-    Metric::new("missed_operations", "1", Direction::Less),
-    Metric::new("elapsed_seconds", "s", Direction::Less),
-    Metric::new("latency_microseconds_mean", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p50", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p95", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99_9", "µs", Direction::Less),
-    Metric::new("latency_microseconds_max", "µs", Direction::Less),
-    AOF_REWRITE_SECONDS,
-];
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "operations_per_second";
+    Neither "1": "operations", "reads", "updates", "inserts", "scans", "read_modify_writes", "scanned_records";
+    Less "1": "late_operations", "missed_operations";
+    Less "s": "elapsed_seconds";
+    Less "µs": "latency_microseconds_mean", "latency_microseconds_p50", "latency_microseconds_p95",
+        "latency_microseconds_p99", "latency_microseconds_p99_9", "latency_microseconds_max";
+};
 
 /// Of the rewrite that a run asked for.
 const AOF_REWRITE_SECONDS: Metric = Metric::new("aof_rewrite_seconds", "s", Direction::Less);

@@ -18,7 +18,7 @@ use load::sql::{self, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -68,20 +68,13 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Metrics of this load, the primary one first; then what every load on a database has.
-const OWN: &[Metric] = &[
-    Metric::new("new_orders_per_minute", "1/min", Direction::More),
-    Metric::new("rolled_back_orders", "1", Direction::Neither),
-    Metric::new("new_order_deadlocks", "1", Direction::Less),
-    Metric::new("new_order_conflicts", "1", Direction::Less),
-    Metric::new("payment_deadlocks", "1", Direction::Less),
-    Metric::new("payment_conflicts", "1", Direction::Less),
-    Metric::new("order_status_deadlocks", "1", Direction::Less),
-    Metric::new("order_status_conflicts", "1", Direction::Less),
-    Metric::new("delivery_deadlocks", "1", Direction::Less),
-    Metric::new("delivery_conflicts", "1", Direction::Less),
-    Metric::new("stock_level_deadlocks", "1", Direction::Less),
-    Metric::new("stock_level_conflicts", "1", Direction::Less),
-];
+const OWN: &[Metric] = observe::metrics! {
+    More "1/min": "new_orders_per_minute";
+    Neither "1": "rolled_back_orders";
+    Less "1": "new_order_deadlocks", "new_order_conflicts", "payment_deadlocks", "payment_conflicts",
+        "order_status_deadlocks", "order_status_conflicts", "delivery_deadlocks", "delivery_conflicts",
+        "stock_level_deadlocks", "stock_level_conflicts";
+};
 
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {

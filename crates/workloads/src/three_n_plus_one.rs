@@ -20,7 +20,7 @@ use load::engines;
 use load::sql::{COUNTERS, Engine, Place, Pragmas};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use serde::{Deserialize, Serialize};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
@@ -64,15 +64,11 @@ const SETTINGS: &[Setting] = &[
         .help("LMDB's address space; the file is only as large as its data."),
 ];
 
-const METRICS: &[Metric] = &[
-    Metric::new("reads_per_second", "1/s", Direction::More),
-    Metric::new("updates_per_second", "1/s", Direction::More),
-    Metric::new("elapsed_seconds", "s", Direction::Less),
-    Metric::new("reads", "1", Direction::Neither),
-    Metric::new("updates", "1", Direction::Neither),
-    Metric::new("longest", "1", Direction::Neither),
-    Metric::new("highest", "1", Direction::Neither),
-];
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "reads_per_second", "updates_per_second";
+    Less "s": "elapsed_seconds";
+    Neither "1": "reads", "updates", "longest", "highest";
+};
 
 /// Checked parameters; they travel to the worker processes.
 #[derive(Debug, Clone, Serialize, Deserialize)]

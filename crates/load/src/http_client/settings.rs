@@ -7,7 +7,7 @@ use crate::asked::{self, Limit};
 use crate::duration;
 use crate::workload::{At, Context, Error, Outcome};
 use observe::latency::Latency;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -78,34 +78,23 @@ pub const DRIVER_THREADS: Setting = Setting::new("driver_threads", Is::Integer {
 pub const ENGINE: Setting = Setting::new("engine", Is::Choice(&["auto", "io_uring", "epoll"]), "auto")
     .help("How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll (`client_io_uring_threads` is 0 then, and a note says why). In a closed loop io_uring takes answers that come fast in batches, and their times are those of the batch's end: usually within 0.2 ms, at most 4 ms late.");
 
-const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Direction::More);
-
 /// Of right answers alone, but for counts that say otherwise. What was asked for and errors by kind follow.
-const METRICS: &[Metric] = &[
-    REQUESTS_PER_SECOND,
-    Metric::new("request_microseconds_mean", "µs", Direction::Less),
-    Metric::new("connect_microseconds_mean", "µs", Direction::Less),
-    Metric::new("connection_microseconds_mean", "µs", Direction::Less),
-    Metric::new("first_byte_microseconds_mean", "µs", Direction::Less),
-    Metric::new("transfer_microseconds_mean", "µs", Direction::Less),
-    Metric::new("requests", "1", Direction::Neither),
-    Metric::new("answers", "1", Direction::Neither),
-    Metric::new("connections_per_second", "1/s", Direction::Neither),
-    Metric::new("connections_made", "1", Direction::Neither),
-    Metric::new("sessions_per_second", "1/s", Direction::Neither),
-    Metric::new("received_bytes_per_second", "B/s", Direction::More),
-    Metric::new("body_bytes_per_second", "B/s", Direction::More),
-    Metric::new("body_bytes_mean", "B", Direction::Neither),
-    Metric::new("status_1xx", "1", Direction::Neither),
-    Metric::new("status_2xx", "1", Direction::Neither),
-    Metric::new("status_3xx", "1", Direction::Neither),
-    Metric::new("status_4xx", "1", Direction::Neither),
-    Metric::new("status_5xx", "1", Direction::Neither),
-    Metric::new("late_requests", "1", Direction::Less),
-    Metric::new("resent_requests", "1", Direction::Neither),
-    Metric::new("client_cpu_microseconds_per_request", "µs", Direction::Less),
-    Metric::new("client_io_uring_threads", "1", Direction::Neither),
-];
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "requests_per_second";
+    Less "µs": "request_microseconds_mean", "connect_microseconds_mean", "connection_microseconds_mean",
+        "first_byte_microseconds_mean", "transfer_microseconds_mean";
+    Neither "1": "requests", "answers";
+    Neither "1/s": "connections_per_second";
+    Neither "1": "connections_made";
+    Neither "1/s": "sessions_per_second";
+    More "B/s": "received_bytes_per_second", "body_bytes_per_second";
+    Neither "B": "body_bytes_mean";
+    Neither "1": "status_1xx", "status_2xx", "status_3xx", "status_4xx", "status_5xx";
+    Less "1": "late_requests";
+    Neither "1": "resent_requests";
+    Less "µs": "client_cpu_microseconds_per_request";
+    Neither "1": "client_io_uring_threads";
+};
 
 impl Sending {
     /// The service that is asked for.
@@ -270,7 +259,7 @@ pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
             ("first to last byte".into(), tally.transfer),
             ("request".into(), tally.total),
         ]),
-        series: BTreeMap::from([(REQUESTS_PER_SECOND.name.to_string(), rates)]),
+        series: BTreeMap::from([(METRICS[0].name.to_string(), rates)]),
         ..Outcome::of(asked)
     }
 }

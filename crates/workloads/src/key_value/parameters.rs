@@ -2,7 +2,7 @@
 
 use super::mix::{self, Mix};
 use super::store::{Shape, Store};
-use super::{KeyValue, METRICS, etcd, lmdb, redis, tables, value};
+use super::{AOF_REWRITE_SECONDS, KeyValue, METRICS, etcd, lmdb, redis, tables, value};
 use load::engines;
 use load::sql::{self, Engine, Pragmas};
 use load::sql_load::DRIVER_THREADS;
@@ -159,7 +159,7 @@ impl Parameters {
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
         let of_store = self.is_etcd().then_some(etcd::METRICS);
-        METRICS.iter().cloned().chain(of_store.into_iter().flatten()).collect()
+        METRICS.iter().cloned().chain([AOF_REWRITE_SECONDS]).chain(of_store.into_iter().flatten()).collect()
     }
 
     /// Of a server, its own settings decide.

@@ -3,29 +3,20 @@
 use load::asked::{Asked, Limit};
 use load::sql_replay::{Fault, Pace, Tally};
 use load::workload::Outcome;
-use observe::metric::{Direction, Metric};
+use observe::metric::Metric;
 use sqllog::{Log, Reason};
 use std::collections::BTreeMap;
 
 /// The first one is the answer of a replay as fast as can be.
-const METRICS: &[Metric] = &[
-    Metric::new("statements_per_second", "1/s", Direction::More),
-    Metric::new("statements", "1", Direction::Neither),
-    Metric::new("sessions", "1", Direction::Neither),
-    Metric::new("refused_as_logged", "1", Direction::Neither),
-    Metric::new("refused_otherwise", "1", Direction::Neither),
-    Metric::new("answered_where_the_log_has_an_error", "1", Direction::Neither),
-    Metric::new("answers_with_known_rows", "1", Direction::Neither),
-    Metric::new("answers_with_other_rows", "1", Direction::Less),
-    Metric::new("late_statements", "1", Direction::Less),
-    Metric::new("elapsed_seconds", "s", Direction::Less),
-    Metric::new(MEAN, "µs", Direction::Less),
-    Metric::new("latency_microseconds_p50", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p95", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99_9", "µs", Direction::Less),
-    Metric::new("latency_microseconds_max", "µs", Direction::Less),
-];
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "statements_per_second";
+    Neither "1": "statements", "sessions", "refused_as_logged", "refused_otherwise",
+        "answered_where_the_log_has_an_error", "answers_with_known_rows";
+    Less "1": "answers_with_other_rows", "late_statements";
+    Less "s": "elapsed_seconds";
+    Less "µs": MEAN, "latency_microseconds_p50", "latency_microseconds_p95", "latency_microseconds_p99",
+        "latency_microseconds_p99_9", "latency_microseconds_max";
+};
 
 /// All, the primary one first: as logged, the rate is the log's own, and the time of a statement is the answer.
 pub fn metrics(pace: Pace) -> Vec<Metric> {
