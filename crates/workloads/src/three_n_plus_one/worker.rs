@@ -8,12 +8,11 @@
 use super::Parameters;
 use super::store::{Shared, Workers};
 use load::sql::Place;
-use load::workload::{Context, Error, Server};
+use load::workload::{Context, Error};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -21,8 +20,7 @@ use std::time::{Duration, Instant};
 /// What a worker process is told.
 #[derive(Debug, Serialize, Deserialize)]
 struct Orders {
-    data_folder: PathBuf,
-    server: Option<Server>,
+    place: Place,
     parameters: Parameters,
 }
 
@@ -92,8 +90,7 @@ fn command(place: &Place, parameters: &Parameters) -> Result<(Command, Vec<u8>),
     let program = std::env::current_exe().map_err(|source| Error::file("find", "this program".as_ref(), source))?;
     let mut command = Command::new(program);
     command.args(["worker", super::KIND.name]);
-    let place = place.clone();
-    let orders = Orders { data_folder: place.data_folder, server: place.server, parameters: parameters.clone() };
+    let orders = Orders { place: place.clone(), parameters: parameters.clone() };
     let mut orders = serde_json::to_vec(&orders).expect("orders are plain data");
     orders.push(b'\n');
     Ok((command, orders))
@@ -160,8 +157,7 @@ pub fn worker_main() -> Result<(), Error> {
     std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
     let orders: Orders =
         serde_json::from_str(&line).map_err(|source| Error::engine("a worker", "read its orders", source))?;
-    let place = Place { data_folder: orders.data_folder, server: orders.server };
-    let mut store = shared(&place, &orders.parameters)?;
+    let mut store = shared(&orders.place, &orders.parameters)?;
     println!("{READY}");
     std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
     work(&mut *store, &mut |_| true)
