@@ -138,20 +138,19 @@ impl Lexer<'_> {
 /// Bytes of the token at a text's start: a quote or comment as a whole, anything else by a word or a character.
 fn token(text: &str, backslash_escapes: bool) -> Result<usize, &'static str> {
     let first = text.chars().next().expect("it is not empty");
-    let ended = |length: Option<usize>, what: &'static str| length.ok_or(what);
+    let quote = |from: usize, mark: char, escapes: bool| {
+        quoted(&text[from..], mark, escapes).map(|end| from + end).ok_or("this quote has no end")
+    };
     match first {
-        '\'' => ended(quoted(&text[1..], '\'', backslash_escapes).map(|end| 1 + end), "this quote has no end"),
-        '"' => ended(quoted(&text[1..], '"', backslash_escapes).map(|end| 1 + end), "this quote has no end"),
-        '`' => ended(quoted(&text[1..], '`', false).map(|end| 1 + end), "this quote has no end"),
-        'E' | 'e' if text[1..].starts_with('\'') => {
-            ended(quoted(&text[2..], '\'', true).map(|end| 2 + end), "this quote has no end")
-        }
+        '\'' | '"' => quote(1, first, backslash_escapes),
+        '`' => quote(1, first, false),
+        'E' | 'e' if text[1..].starts_with('\'') => quote(2, '\'', true),
         '-' if text.starts_with("--") => Ok(text.find('\n').unwrap_or(text.len())),
-        '/' if text.starts_with("/*") => ended(comment(text), "this comment has no end"),
+        '/' if text.starts_with("/*") => comment(text).ok_or("this comment has no end"),
         '$' => match dollar_tag(text) {
             Some(tag) => {
                 let end = text[tag.len()..].find(tag).map(|inner| inner + 2 * tag.len());
-                ended(end, "this dollar quote has no end")
+                end.ok_or("this dollar quote has no end")
             }
             None => Ok(1),
         },
