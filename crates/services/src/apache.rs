@@ -85,17 +85,7 @@ const CHANGES: &[&str] = &["decreasing", "increasing", "using default"];
 const FIRST: &[&str] = &["ServerLimit", "ThreadLimit", "ThreadsPerChild"];
 
 /// Directives that surefoot itself needs.
-const OURS: &[&str] = &[
-    "Listen",
-    "DocumentRoot",
-    "PidFile",
-    "User",
-    "Group",
-    "ErrorLog",
-    "CustomLog",
-    "ServerRoot",
-    "VirtualDocumentRoot",
-];
+const OURS: &str = "Listen DocumentRoot PidFile User Group ErrorLog CustomLog ServerRoot VirtualDocumentRoot";
 
 const MODULES: &str = "/usr/lib/apache2/modules";
 

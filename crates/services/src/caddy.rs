@@ -37,7 +37,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Directives that surefoot itself needs.
-const OURS: &[&str] = &["bind", "root", "log", "tls", "try_files", "php_fastcgi", "file_server", "import"];
+const OURS: &str = "bind root log tls try_files php_fastcgi file_server import";
 
 fn find() -> Result<(PathBuf, String), Missing> {
     let program = service::installed("caddy").ok_or_else(|| Missing::package("Caddy", "caddy"))?;

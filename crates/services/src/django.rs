@@ -35,7 +35,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] = &["bind", "chdir", "daemon", "user", "group", "config", "pid", "pythonpath", "error-logfile"];
+const OURS: &str = "bind chdir daemon user group config pid pythonpath error-logfile";
 
 fn find(server: DjangoServer) -> Result<(PathBuf, String), Missing> {
     let python = PathBuf::from("/usr/bin/python3");

@@ -36,26 +36,9 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Options that surefoot itself needs, and those that would name other files or more members.
-const OURS: &[&str] = &[
-    "name",
-    "data-dir",
-    "wal-dir",
-    "config-file",
-    "listen-client-urls",
-    "listen-peer-urls",
-    "listen-metrics-urls",
-    "advertise-client-urls",
-    "initial-advertise-peer-urls",
-    "initial-cluster",
-    "initial-cluster-state",
-    "initial-cluster-token",
-    "discovery",
-    "discovery-srv",
-    "proxy",
-    "log-output",
-    "log-outputs",
-    "force-new-cluster",
-];
+const OURS: &str = "name data-dir wal-dir config-file listen-client-urls listen-peer-urls listen-metrics-urls \
+     advertise-client-urls initial-advertise-peer-urls initial-cluster initial-cluster-state initial-cluster-token \
+     discovery discovery-srv proxy log-output log-outputs force-new-cluster";
 
 /// A name as options have it, and a value that is one word of a command line.
 fn is_plain(name: &str, value: &str) -> bool {

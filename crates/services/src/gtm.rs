@@ -8,7 +8,9 @@ mod recovered;
 
 use crate::effect::{self, Effects};
 use crate::recovered::{Answers, deadline};
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_among,
+};
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
@@ -54,21 +56,8 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// Qualifiers of a segment; all others are a region's (GT.M Administration Guide, "Global Directory Editor").
-const OF_SEGMENT: &[&str] = &[
-    "access_method",
-    "allocation",
-    "asyncio",
-    "block_size",
-    "defer",
-    "defer_allocate",
-    "encryption_flag",
-    "extension_count",
-    "fullblkwrt",
-    "global_buffer_count",
-    "lock_space",
-    "mutex_slots",
-    "reserved_bytes",
-];
+const OF_SEGMENT: &str = "access_method allocation asyncio block_size defer defer_allocate encryption_flag \
+     extension_count fullblkwrt global_buffer_count lock_space mutex_slots reserved_bytes";
 
 /// Qualifiers that surefoot itself needs.
 const OURS: &[&str] = &["file_name", "dynamic_segment", "journal", "journal_file"];
@@ -123,9 +112,8 @@ fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
 
 /// Qualifiers of the segment, or of the region.
 fn qualifiers(settings: &BTreeMap<String, String>, of_segment: bool) -> String {
-    let mine = settings
-        .iter()
-        .filter(|(name, _)| !name.starts_with("journal_") && OF_SEGMENT.contains(&name.as_str()) == of_segment);
+    let mine =
+        settings.iter().filter(|(name, _)| !name.starts_with("journal_") && is_among(name, OF_SEGMENT) == of_segment);
     mine.map(|(name, value)| qualifier(name, value, " -")).collect()
 }
 

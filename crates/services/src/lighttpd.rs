@@ -43,19 +43,8 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Directives that surefoot itself needs.
-const OURS: &[&str] = &[
-    "server.port",
-    "server.bind",
-    "server.document-root",
-    "server.modules",
-    "server.pid-file",
-    "server.errorlog",
-    "server.username",
-    "server.groupname",
-    "cgi.assign",
-    "fastcgi.server",
-    "setenv.set-environment",
-];
+const OURS: &str = "server.port server.bind server.document-root server.modules server.pid-file server.errorlog \
+     server.username server.groupname cgi.assign fastcgi.server setenv.set-environment";
 
 fn find() -> Result<(PathBuf, String), Missing> {
     let program = service::installed("lighttpd").ok_or_else(|| Missing::package("lighttpd", "lighttpd"))?;

@@ -5,7 +5,7 @@
 
 use crate::effect::Effects;
 use crate::php_fpm;
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_among};
 use crate::web::{self, Launch, WebServer, WebSettings};
 use nix::sys::resource::{Resource, getrlimit, rlim_t};
 use nix::sys::signal::Signal;
@@ -53,24 +53,14 @@ const DEFAULTS: &[(&str, &str)] = &[
 const DESCRIPTORS_OF_CONNECTION: rlim_t = 2;
 
 /// Directives outside of all blocks (nginx's documentation, "Core functionality").
-const OF_MAIN: &[&str] = &[
-    "worker_processes",
-    "worker_cpu_affinity",
-    "worker_priority",
-    "worker_rlimit_nofile",
-    "worker_shutdown_timeout",
-    "thread_pool",
-    "timer_resolution",
-    "pcre_jit",
-];
+const OF_MAIN: &str = "worker_processes worker_cpu_affinity worker_priority worker_rlimit_nofile \
+     worker_shutdown_timeout thread_pool timer_resolution pcre_jit";
 
 /// Directives of the block `events`.
-const OF_EVENTS: &[&str] =
-    &["worker_connections", "worker_aio_requests", "multi_accept", "accept_mutex", "accept_mutex_delay", "use"];
+const OF_EVENTS: &str = "worker_connections worker_aio_requests multi_accept accept_mutex accept_mutex_delay use";
 
 /// Directives that surefoot itself needs.
-const OURS: &[&str] =
-    &["listen", "root", "pid", "user", "daemon", "master_process", "error_log", "access_log", "try_files", "include"];
+const OURS: &str = "listen root pid user daemon master_process error_log access_log try_files include";
 
 fn find() -> Result<(PathBuf, String), Missing> {
     let program = service::installed("nginx").ok_or_else(|| Missing::package("nginx", "nginx"))?;
@@ -91,8 +81,8 @@ fn directives(settings: &BTreeMap<String, String>) -> [String; 3] {
     for (name, value) in settings {
         let name = name.as_str();
         let block = match name {
-            _ if OF_MAIN.contains(&name) => 0,
-            _ if OF_EVENTS.contains(&name) => 1,
+            _ if is_among(name, OF_MAIN) => 0,
+            _ if is_among(name, OF_EVENTS) => 1,
             _ => 2,
         };
         let _ = writeln!(blocks[block], "{name} {value};");

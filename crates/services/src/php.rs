@@ -26,7 +26,7 @@ pub const SETTINGS: Setting = Setting::new("php_settings", Is::Table, "{}")
     .help("Settings of php.ini, any of them: php_settings = { memory_limit = \"256M\", \"opcache.memory_consumption\" = 256 }.");
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] = &["session.save_path", "opcache.enable", "apc.enabled"];
+const OURS: &str = "session.save_path opcache.enable apc.enabled";
 
 /// The variable that names the folders of PHP's configuration.
 const SCANNED: &str = "PHP_INI_SCAN_DIR";

@@ -77,7 +77,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] = &["listen", "user", "group", "chroot", "chdir"];
+const OURS: &str = "listen user group chroot chdir";
 
 fn find() -> Option<(PathBuf, String)> {
     php::newest("/usr/sbin", "php-fpm", "")

@@ -46,15 +46,8 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] = &[
-    "listen_addresses",
-    "unix_socket_directories",
-    "port",
-    "data_directory",
-    "config_file",
-    "hba_file",
-    "logging_collector",
-];
+const OURS: &str =
+    "listen_addresses unix_socket_directories port data_directory config_file hba_file logging_collector";
 
 /// Where nobody needs another.
 const PORT: u16 = 5432;
@@ -80,13 +73,8 @@ const WAL_SEGMENT_BYTES: u64 = 16 << 20;
 
 /// Settings that decide what a load leaves in the files, and without which some data do not load: libraries that extensions need, the form
 /// of tables and of their large values, and how much of a table its statistics are made from.
-const OF_LOADING: &[&str] = &[
-    "shared_preload_libraries",
-    "session_preload_libraries",
-    "default_table_access_method",
-    "default_toast_compression",
-    "default_statistics_target",
-];
+const OF_LOADING: &str = "shared_preload_libraries session_preload_libraries default_table_access_method \
+     default_toast_compression default_statistics_target";
 
 /// The first version whose initdb makes checksums by itself (its release notes, "Migration").
 const HAS_CHECKSUMS: u32 = 18;
@@ -229,7 +217,7 @@ impl Postgres {
 
     /// Settings that a load is made with, whatever else is asked.
     fn of_loading(&self) -> BTreeMap<String, String> {
-        let is_of_loading = |name: &str| OF_LOADING.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let is_of_loading = |name: &str| OF_LOADING.split(' ').any(|known| known.eq_ignore_ascii_case(name));
         let found = self.settings.iter().filter(|(name, _)| is_of_loading(name));
         found.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
@@ -336,7 +324,7 @@ impl Service for Postgres {
         recovered::remove(&place.data.join("postmaster.pid"))?;
         let mut arguments = vec!["--single".into(), "-D".into(), place.data.to_string_lossy().into()];
         let file = format!("config_file={}", file.display());
-        let settings = single::SETTINGS.iter().copied().chain([file.as_str()]);
+        let settings = single::SETTINGS.split(' ').chain([file.as_str()]);
         arguments.extend(settings.flat_map(|setting| ["-c".to_string(), setting.to_string()]));
         arguments.push("postgres".into());
         let program = self.bin.join("postgres");

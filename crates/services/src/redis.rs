@@ -39,22 +39,8 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Settings that surefoot itself needs, and those that would start more or name other files.
-const OURS: &[&str] = &[
-    "port",
-    "bind",
-    "unixsocket",
-    "unixsocketperm",
-    "dir",
-    "daemonize",
-    "supervised",
-    "logfile",
-    "pidfile",
-    "include",
-    "cluster-enabled",
-    "replicaof",
-    "requirepass",
-    "protected-mode",
-];
+const OURS: &str = "port bind unixsocket unixsocketperm dir daemonize supervised logfile pidfile include \
+     cluster-enabled replicaof requirepass protected-mode";
 
 /// A name and a value that are one line of redis.conf: no quotes, so that none is open at its end, and no comment.
 fn is_plain(name: &str, value: &str) -> bool {

@@ -445,15 +445,20 @@ impl FreeSettings {
     }
 
     /// Problems of the table: names that surefoot sets itself, and what would break out of its line of a configuration.
-    pub fn problems(&self, table: &str, ours: &[&str], is_plain: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    pub fn problems(&self, table: &str, ours: &str, is_plain: impl Fn(&str, &str) -> bool) -> Vec<String> {
         let of_one = |(name, value): (&String, &String)| {
-            if ours.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
+            if ours.split(' ').any(|ours| ours.eq_ignore_ascii_case(name)) {
                 return Some(format!("{table}.{name}: surefoot sets it itself"));
             }
             (!is_plain(name, value)).then(|| format!("{table}.{name}: {value:?} is not one setting's value"))
         };
         self.0.iter().filter_map(of_one).collect()
     }
+}
+
+/// Whether a name is one of these words.
+pub(crate) fn is_among(name: &str, words: &str) -> bool {
+    words.split(' ').any(|word| word == name)
 }
 
 /// Whether it can be a setting's name: letters, digits, `.`, `_` and `-`.

@@ -2,24 +2,14 @@
 
 use super::options::plain;
 use crate::effect::{self, Effects};
-use crate::service::Error;
+use crate::service::{Error, is_among};
 use std::collections::BTreeMap;
 use wire::Connection as _;
 use wire::mysql::Mysql as Client;
 
 /// Variables that are facts of every trial.
-const SHOWN: &[&str] = &[
-    "version",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "innodb_doublewrite",
-    "innodb_buffer_pool_size",
-    "innodb_page_size",
-    "character_set_server",
-    "log_bin",
-    "sync_binlog",
-    "tmpdir",
-];
+const SHOWN: &str = "version innodb_flush_log_at_trx_commit innodb_flush_method innodb_doublewrite \
+     innodb_buffer_pool_size innodb_page_size character_set_server log_bin sync_binlog tmpdir";
 
 /// Options whose variables have other names.
 const OTHER_NAMES: &[(&str, &str)] = &[
@@ -31,31 +21,10 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Options that no variable shows: the server took one, or it would not have started.
-const UNSHOWN: &[&str] = &[
-    "binlog_do_db",
-    "binlog_ignore_db",
-    "binlog_row_event_max_size",
-    "character_set_client_handshake",
-    "early_plugin_load",
-    "external_locking",
-    "feedback",
-    "innodb_status_file",
-    "performance_schema_instrument",
-    "plugin_load",
-    "plugin_load_add",
-    "safe_user_create",
-    "skip_character_set_client_handshake",
-    "skip_host_cache",
-    "skip_slave_start",
-    "skip_ssl",
-    "skip_stack_trace",
-    "skip_symbolic_links",
-    "ssl",
-    "stack_trace",
-    "symbolic_links",
-    "sysdate_is_now",
-    "temp_pool",
-];
+const UNSHOWN: &str = "binlog_do_db binlog_ignore_db binlog_row_event_max_size character_set_client_handshake \
+     early_plugin_load external_locking feedback innodb_status_file performance_schema_instrument plugin_load \
+     plugin_load_add safe_user_create skip_character_set_client_handshake skip_host_cache skip_slave_start skip_ssl \
+     skip_stack_trace skip_symbolic_links ssl stack_trace symbolic_links sysdate_is_now temp_pool";
 
 /// More of them begin so.
 const UNSHOWN_CONSUMERS: &str = "performance_schema_consumer_";
@@ -75,8 +44,8 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>, messages: &str
 }
 
 fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>, messages: &str) -> Effects {
-    let fact = |name: &&str| Some((format!("mariadb.{name}"), variables.get(*name)?.clone()));
-    let mut effects = Effects { facts: SHOWN.iter().filter_map(fact).collect(), ineffective: Vec::new() };
+    let fact = |name: &str| Some((format!("mariadb.{name}"), variables.get(name)?.clone()));
+    let mut effects = Effects { facts: SHOWN.split(' ').filter_map(fact).collect(), ineffective: Vec::new() };
     for (name, value) in asked {
         let known = plain(name);
         let found = variables.get(&known).or_else(|| {
@@ -87,7 +56,7 @@ fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>,
             effects.facts.insert(format!("mariadb.{known}"), found.clone());
         }
         let said = messages.lines().find(|line| is_of_nothing(line, &known));
-        let is_unshown = UNSHOWN.contains(&&*known) || known.starts_with(UNSHOWN_CONSUMERS);
+        let is_unshown = is_among(&known, UNSHOWN) || known.starts_with(UNSHOWN_CONSUMERS);
         let problem = match (said, found) {
             (Some(line), _) => format!("mariadb takes {name} for nothing: {}", line.trim()),
             (None, Some(found)) if effect::same(value, found, 1.0) => continue,

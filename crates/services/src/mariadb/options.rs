@@ -2,45 +2,21 @@
 //!
 //! No server is asked here.
 
-use crate::service::is_name;
+use crate::service::{is_among, is_name};
 use observe::durability::{Class, Durability};
 use std::collections::BTreeMap;
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] =
-    &["datadir", "socket", "skip_networking", "pid_file", "log_error", "innodb_log_group_home_dir", "log_bin", "user"];
+const OURS: &str = "datadir socket skip_networking pid_file log_error innodb_log_group_home_dir log_bin user";
 
 /// Settings that decide what a load leaves in the files, and so belong to a template: the layout of files and pages, what tables are
 /// made with where they do not say it themselves, and the statistics that are stored with them.
-const FORMAT: &[&str] = &[
-    "innodb_page_size",
-    "innodb_file_per_table",
-    "innodb_checksum_algorithm",
-    "innodb_compression_default",
-    "innodb_compression_algorithm",
-    "innodb_compression_level",
-    "innodb_data_file_path",
-    "innodb_undo_tablespaces",
-    "innodb_log_file_size",
-    "innodb_redo_log_capacity",
-    "innodb_default_row_format",
-    "innodb_strict_mode",
-    "innodb_fill_factor",
-    "innodb_encrypt_tables",
-    "innodb_encrypt_log",
-    "innodb_stats_persistent",
-    "innodb_stats_persistent_sample_pages",
-    "lower_case_table_names",
-    "default_storage_engine",
-    "character_set_server",
-    "character_set_collations",
-    "collation_server",
-    "explicit_defaults_for_timestamp",
-    "sql_mode",
-    "use_stat_tables",
-    "plugin_load",
-    "plugin_load_add",
-];
+const FORMAT: &str = "innodb_page_size innodb_file_per_table innodb_checksum_algorithm innodb_compression_default \
+     innodb_compression_algorithm innodb_compression_level innodb_data_file_path innodb_undo_tablespaces \
+     innodb_log_file_size innodb_redo_log_capacity innodb_default_row_format innodb_strict_mode innodb_fill_factor \
+     innodb_encrypt_tables innodb_encrypt_log innodb_stats_persistent innodb_stats_persistent_sample_pages \
+     lower_case_table_names default_storage_engine character_set_server character_set_collations collation_server \
+     explicit_defaults_for_timestamp sql_mode use_stat_tables plugin_load plugin_load_add";
 
 /// How the names of the settings of MariaDB's key file begin, without which nothing is encrypted.
 const OF_KEYS: &str = "file_key_management";
@@ -50,19 +26,9 @@ const OF_KEYS: &str = "file_key_management";
 const MODIFIERS: &[&str] = &["loose_", "skip_", "disable_", "enable_", "maximum_"];
 
 /// Names that begin so by themselves.
-const WHOLE_NAMES: &[&str] = &[
-    "skip_character_set_client_handshake",
-    "skip_external_locking",
-    "skip_grant_tables",
-    "skip_host_cache",
-    "skip_name_resolve",
-    "skip_replica_start",
-    "skip_show_database",
-    "skip_slave_start",
-    "skip_ssl",
-    "skip_stack_trace",
-    "skip_symbolic_links",
-];
+const WHOLE_NAMES: &str = "skip_character_set_client_handshake skip_external_locking skip_grant_tables \
+     skip_host_cache skip_name_resolve skip_replica_start skip_show_database skip_slave_start skip_ssl \
+     skip_stack_trace skip_symbolic_links";
 
 /// Flush methods that leave data files unflushed.
 const UNFLUSHED: &[&str] = &["nosync", "O_DIRECT_NO_FSYNC"];
@@ -78,20 +44,20 @@ pub fn plain(name: &str) -> String {
 /// Whether it decides what a load leaves in the files.
 pub fn is_format(name: &str) -> bool {
     let name = plain(name);
-    FORMAT.contains(&&*name) || name.starts_with(OF_KEYS)
+    is_among(&name, FORMAT) || name.starts_with(OF_KEYS)
 }
 
 /// What is wrong with a setting as a line of an option file.
 pub fn problem(name: &str, value: &str) -> Option<String> {
     let known = plain(name);
-    if OURS.contains(&&*known) {
+    if is_among(&known, OURS) {
         return Some(format!("settings.{name}: surefoot sets it itself"));
     }
     if !is_name(name) || value.contains(['\n', '\r']) {
         return Some(format!("settings.{name}: {value:?} is not one setting's value"));
     }
     let modifier = MODIFIERS.iter().find(|modifier| known.starts_with(**modifier))?;
-    let is_whole = WHOLE_NAMES.contains(&&*known);
+    let is_whole = is_among(&known, WHOLE_NAMES);
     (!is_whole).then(|| {
         format!("settings.{name}: `{modifier}` is no part of a setting's name: write the setting itself, and its value")
     })

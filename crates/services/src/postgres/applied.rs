@@ -8,24 +8,9 @@ use std::collections::BTreeMap;
 
 /// Beginnings of settings that standbys, archives and extensions go by (PostgreSQL's manual, "Replication", "Write Ahead Log" and "Shared
 /// Library Preloading"). Below `replica`, `wal_level` leaves replicas and archives without what they need, and does not start beside them.
-const OF_OTHERS: &[&str] = &[
-    "wal_level",
-    "wal_keep_",
-    "max_wal_senders",
-    "max_replication_slots",
-    "max_slot_wal_keep_size",
-    "idle_replication_slot_timeout",
-    "archive_",
-    "restore_command",
-    "recovery_",
-    "primary_",
-    "hot_standby",
-    "synchronous_standby_names",
-    "synchronized_standby_slots",
-    "shared_preload_libraries",
-    "session_preload_libraries",
-    "local_preload_libraries",
-];
+const OF_OTHERS: &str = "wal_level wal_keep_ max_wal_senders max_replication_slots max_slot_wal_keep_size \
+     idle_replication_slot_timeout archive_ restore_command recovery_ primary_ hot_standby synchronous_standby_names \
+     synchronized_standby_slots shared_preload_libraries session_preload_libraries local_preload_libraries";
 
 const OTHERS: &str =
     "Only where no standby, archive or extension goes by it; a list of libraries takes the place of the server's own:";
@@ -76,7 +61,7 @@ pub fn files(
 
 fn is_of_others(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    OF_OTHERS.iter().any(|beginning| name.starts_with(beginning))
+    OF_OTHERS.split(' ').any(|beginning| name.starts_with(beginning))
 }
 
 /// What `ALTER SYSTEM` has set is read after this file.

@@ -21,14 +21,8 @@ const TYPE: &str = "\"\t(typeid = ";
 
 /// Settings of one that is only asked. Nothing that it writes is kept, so it need not flush; the first error ends it, so that
 /// none is taken for an empty answer.
-pub const SETTINGS: &[&str] = &[
-    "exit_on_error=on",
-    "log_line_prefix=",
-    "fsync=off",
-    "shared_buffers=1MB",
-    "huge_pages=off",
-    "max_connections=10",
-];
+pub const SETTINGS: &str =
+    "exit_on_error=on log_line_prefix= fsync=off shared_buffers=1MB huge_pages=off max_connections=10";
 
 /// Starts it and asks. It has ended then, one way or the other.
 ///
