@@ -7,7 +7,7 @@ use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
-use crate::web::{self, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
@@ -129,7 +129,7 @@ fn change(line: &str) -> Option<(&str, Option<&str>, &str)> {
     is_name(name).then_some((name, value, words))
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct ApacheSettings {
     mpm: String,
     #[serde(rename = "php")]
@@ -155,8 +155,9 @@ impl ApacheSettings {
     }
 
     /// Over the defaults, without those that the study has by their older names: of two lines of one directive the last holds.
-    fn settings_over(&self, defaults: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let mut settings = self.settings.over(defaults);
+    fn in_effect(&self) -> BTreeMap<String, String> {
+        let defaults = if self.mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
+        let mut settings = self.settings.over(&[DEFAULTS, defaults].concat());
         for (older, name) in OLDER_NAMES {
             if self.settings.keys().any(|asked| asked.eq_ignore_ascii_case(older)) {
                 settings.remove(*name);
@@ -224,36 +225,11 @@ impl ServiceSettings for ApacheSettings {
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find()?;
         self.missing_php().map_or(Ok(()), Err)?;
-        let defaults = if self.mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
-        Ok(Box::new(Apache {
-            program,
-            version,
-            mpm: self.mpm.clone(),
-            settings: self.settings_over(&[DEFAULTS, defaults].concat()),
-            asked: self.settings.clone(),
-            module: php_module().filter(|_| self.runs_php()).map(|(module, _)| module),
-            php: self.php.clone(),
-            web: self.web,
-        }))
+        Ok(Box::new(Installed { program, version, asked: self.clone() }))
     }
 }
 
-/// An installed Apache with its settings.
-struct Apache {
-    program: PathBuf,
-    version: String,
-    mpm: String,
-    /// Those of the study over Debian's.
-    settings: BTreeMap<String, String>,
-    /// Those of the study.
-    asked: FreeSettings,
-    /// PHP's module, where it runs PHP itself.
-    module: Option<PathBuf>,
-    php: Php,
-    web: WebSettings,
-}
-
-impl Apache {
+impl ApacheSettings {
     fn configuration(
         &self,
         data: &str,
@@ -275,7 +251,7 @@ impl Apache {
         }
         // Apache alone answers 404 to a slash that the client encoded, unless it is told otherwise.
         text.push_str("AllowEncodedSlashes On\n");
-        text.push_str(&directives(&self.settings));
+        text.push_str(&directives(&self.in_effect()));
         if self.web.tls {
             let files = format!("SSLCertificateFile {run}/certificate.pem\nSSLCertificateKeyFile {run}/key.pem");
             let _ = writeln!(text, "SSLEngine on\n{files}");
@@ -292,8 +268,8 @@ impl Apache {
         for (name, value) in sockets {
             let _ = writeln!(text, "SetEnv {name} {value}");
         }
-        let handler = match (&self.module, fpm) {
-            (Some(module), _) => {
+        let handler = match (self.runs_php().then(php_module).flatten(), fpm) {
+            (Some((module, _)), _) => {
                 let _ = writeln!(text, "LoadModule php_module {}", module.display());
                 Some("application/x-httpd-php".to_string())
             }
@@ -310,50 +286,43 @@ impl Apache {
     }
 }
 
-impl WebServer for Apache {
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn is_secure(&self) -> bool {
-        self.web.tls
-    }
-
-    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
-        let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
+impl WebServer for ApacheSettings {
+    fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
+        let environment = if self.runs_php() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, &web::environment(place), php_fpm::socket(place));
         let configuration = web::write(place, "apache.conf", &text)?;
-        let mut effects = web::effects(KIND.name, &self.version, &self.settings);
+        let mut effects = web::effects(KIND.name, version, &self.in_effect());
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
         let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
-        let program = program.map(|found| found.0).filter(|_| self.module.is_some());
+        let program = program.map(|found| found.0).filter(|_| self.runs_php());
         // The module itself can't be asked. A program of PHP can be, and here it reads the module's files.
         let of_module = php_module().map_or(Vec::new(), |(_, version)| php::reading("apache2", &version, &environment));
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &of_module));
         let arguments = ["-f", &configuration, "-D", "FOREGROUND"];
-        Ok(Launch { environment, ..Launch::new(&self.program, arguments, effects) })
+        Ok(Launch { environment, ..Launch::new(arguments, effects) })
     }
 
     fn heed(&self, messages: &str, effects: &mut Effects) {
+        let settings = self.in_effect();
         for (name, value, words) in messages.lines().filter_map(change) {
             let is_it = |known: &&String| known.eq_ignore_ascii_case(name) || newer_name(known) == name;
-            let missed = self.asked.keys().find(is_it).map(|asked| format!("apache changed {asked}: {words}"));
-            let fact = self.settings.keys().find(is_it).map_or(name, String::as_str);
+            let missed = self.settings.keys().find(is_it).map(|asked| format!("apache changed {asked}: {words}"));
+            let fact = settings.keys().find(is_it).map_or(name, String::as_str);
             effects.mend(format!("{}.{fact}", KIND.name), value, missed);
         }
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, _program: &Path) -> Vec<String> {
         let fpm = Path::new("/tmp/php-fpm/socket");
-        let fpm = Some(fpm).filter(|_| self.module.is_none());
+        let fpm = Some(fpm).filter(|_| !self.runs_php());
         let text = self.configuration("$MOUNT/data", "/tmp/apache", web::BY_HAND, &[], fpm);
         let mut commands = vec![
             "mkdir -p /tmp/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
             web::file_command("/tmp/apache/apache.conf", &text),
         ];
         let mut environment = "";
-        if self.module.is_some() {
+        if self.runs_php() {
             commands.push(web::file_command("/tmp/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
             environment = "PHP_INI_SCAN_DIR=:/tmp/apache/php ";
         }
@@ -372,18 +341,8 @@ mod tests {
         (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
     }
 
-    /// With these directives, and those of a study among them.
-    fn apache(settings: &[(&str, &str)], asked: FreeSettings) -> Apache {
-        Apache {
-            program: PathBuf::new(),
-            version: String::new(),
-            mpm: "event".into(),
-            settings: settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-            asked,
-            module: None,
-            php: settings::typed(&settings::defaults(SETTINGS)),
-            web: settings::typed(&settings::defaults(SETTINGS)),
-        }
+    fn apache(asked: serde_json::Value) -> ApacheSettings {
+        settings::typed(&settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right"))
     }
 
     #[test]
@@ -418,8 +377,7 @@ mod tests {
     /// An older name is asked for, and Apache speaks of the newer one; a default that had to give way is a fact and no failure.
     #[test]
     fn only_what_was_asked_fails_and_every_fact_is_true() {
-        let asked = FreeSettings::from(json!({ "MaxClients": 1000 }).as_object().expect("a table").clone());
-        let apache = apache(&[("MaxClients", "1000"), ("ThreadsPerChild", "25")], asked);
+        let apache = apache(json!({ "settings": { "MaxClients": 1000 } }));
         let mut effects = Effects::default();
         let said = "AH00318: WARNING: MaxRequestWorkers of 1000 would require 40 servers and would exceed ServerLimit of 16, decreasing to 400.\n\
                     AH00507: WARNING: ThreadsPerChild of 25 exceeds ThreadLimit of 20 threads, decreasing to 20.\n";
@@ -432,7 +390,7 @@ mod tests {
     /// Of two lines of one directive the last holds.
     #[test]
     fn encoded_slashes_are_served_unless_the_study_says_otherwise() {
-        let apache = apache(&[("AllowEncodedSlashes", "NoDecode")], FreeSettings::default());
+        let apache = apache(json!({ "mpm": "prefork", "settings": { "AllowEncodedSlashes": "NoDecode" } }));
         let text = apache.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), &[], None);
         assert!(text.contains("\nAllowEncodedSlashes On\nAllowEncodedSlashes NoDecode\n"), "{text}");
         assert!(!text.contains("<VirtualHost"), "such a host would begin with Apache's own default");

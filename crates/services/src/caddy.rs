@@ -5,7 +5,7 @@
 
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
-use crate::web::{self, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
@@ -46,7 +46,7 @@ fn find() -> Result<(PathBuf, String), Missing> {
     Ok((program, version))
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct CaddySettings {
     settings: FreeSettings,
     php: php_fpm::Behind,
@@ -83,7 +83,7 @@ impl ServiceSettings for CaddySettings {
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find()?;
-        Ok(Box::new(Caddy { program, version, settings: self.settings.clone(), web: self.web, php: self.php }))
+        Ok(Box::new(Installed { program, version, asked: self.clone() }))
     }
 }
 
@@ -92,16 +92,7 @@ fn directives(settings: &FreeSettings) -> String {
     settings.iter().map(|(name, value)| format!("{name} {value}\n")).collect()
 }
 
-/// An installed Caddy with its settings.
-struct Caddy {
-    program: PathBuf,
-    version: String,
-    settings: FreeSettings,
-    web: WebSettings,
-    php: php_fpm::Behind,
-}
-
-impl Caddy {
+impl CaddySettings {
     /// `fpm` is PHP-FPM's socket; its programs are told the environment.
     fn configuration(
         &self,
@@ -143,27 +134,19 @@ impl Caddy {
     }
 }
 
-impl WebServer for Caddy {
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn is_secure(&self) -> bool {
-        self.web.tls
-    }
-
-    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
+impl WebServer for CaddySettings {
+    fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
         let configuration = web::write(place, "Caddyfile", &text)?;
-        let effects = web::effects(KIND.name, &self.version, &self.settings);
+        let effects = web::effects(KIND.name, version, &self.settings);
         let arguments = ["run", "--adapter", "caddyfile", "--config", &configuration];
         // Where it would keep its last configuration.
         let environment = vec![("HOME".to_string(), run.into_owned())];
-        Ok(Launch { environment, ..Launch::new(&self.program, arguments, effects) })
+        Ok(Launch { environment, ..Launch::new(arguments, effects) })
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, _program: &Path) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/Caddyfile", &text)];
         commands.extend(self.web.certify_by_hand("/tmp"));

@@ -3,7 +3,7 @@
 //! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
 
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
-use crate::web::{self, Launch, WebServer};
+use crate::web::{self, Installed, Launch, WebServer};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
@@ -25,7 +25,7 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting::new("server", Is::Choice(&["gunicorn", "runserver"]), "gunicorn")
+    Setting::new("server", Is::Choice(SERVERS), "gunicorn")
         .help("gunicorn, or the server that Django brings for development."),
     Setting::new("threads", Is::Boolean, "true")
         .help("Whether the development server answers each request in a thread of its own; those of old had none."),
@@ -54,13 +54,14 @@ fn options(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> 
     settings.iter().map(|(name, value)| format!("--{name}={value}"))
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct DjangoSettings {
     server: DjangoServer,
     threads: bool,
     settings: FreeSettings,
 }
 
+/// What serves it; [`SERVERS`] has their names in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum DjangoServer {
@@ -68,15 +69,7 @@ enum DjangoServer {
     Runserver,
 }
 
-impl DjangoServer {
-    /// As users write it.
-    fn word(self) -> &'static str {
-        match self {
-            DjangoServer::Gunicorn => "gunicorn",
-            DjangoServer::Runserver => "runserver",
-        }
-    }
-}
+const SERVERS: &[&str] = &["gunicorn", "runserver"];
 
 impl ServiceSettings for DjangoSettings {
     fn missing(&self) -> Option<Missing> {
@@ -110,26 +103,16 @@ impl ServiceSettings for DjangoSettings {
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find(self.server)?;
-        let (server, has_threads, settings) = (self.server, self.threads, self.settings.clone());
-        Ok(Box::new(Django { program, version, server, has_threads, settings }))
+        Ok(Box::new(Installed { program, version, asked: self.clone() }))
     }
 }
 
-/// An installed Django with what serves it.
-struct Django {
-    program: PathBuf,
-    version: String,
-    server: DjangoServer,
-    has_threads: bool,
-    settings: FreeSettings,
-}
-
-impl Django {
+impl DjangoSettings {
     fn arguments(&self, site: &Path, address: &str) -> Vec<String> {
         if self.server == DjangoServer::Runserver {
             let manage = site.join("manage.py").to_string_lossy().into_owned();
             let mut arguments = vec![manage, "runserver".into(), "--noreload".into()];
-            arguments.extend((!self.has_threads).then(|| "--nothreading".into()));
+            arguments.extend((!self.threads).then(|| "--nothreading".into()));
             arguments.push(address.into());
             return arguments;
         }
@@ -139,19 +122,15 @@ impl Django {
     }
 }
 
-impl WebServer for Django {
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
-        let mut effects = web::effects(KIND.name, &self.version, &self.settings);
-        effects.facts.insert("django.server".into(), self.server.word().into());
+impl WebServer for DjangoSettings {
+    fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
+        let mut effects = web::effects(KIND.name, version, &self.settings);
+        effects.facts.insert("django.server".into(), SERVERS[self.server as usize].into());
         let arguments = self.arguments(&place.data.join(web::SITE), &address.to_string());
         let environment = web::environment(place);
         // The development server has no answer to SIGTERM but its default, which ends it. An interrupt would be an exception in whatever
         // its main thread does, and is lost where that is one that Python ignores.
-        Ok(Launch { arguments, environment, ..Launch::new(&self.program, [], effects) })
+        Ok(Launch { arguments, environment, ..Launch::new([], effects) })
     }
 
     /// What Python compiled.
@@ -159,8 +138,8 @@ impl WebServer for Django {
         name.ends_with(".pyc")
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, program: &Path) -> Vec<String> {
         let arguments = self.arguments(Path::new("$MOUNT/data/site"), "127.0.0.1:8080").join(" ");
-        vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", self.program.display())]
+        vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", program.display())]
     }
 }

@@ -5,14 +5,14 @@
 use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
-use crate::web::{self, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -27,7 +27,7 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting::new("php", Is::Choice(&["none", "cgi", "fastcgi"]), "cgi")
+    Setting::new("php", Is::Choice(FORMS), "cgi")
         .help("How PHP runs: a new process for each request (`cgi`), or processes that stay (`fastcgi`)."),
     Setting::new("php_processes", Is::Integer { min: 1, max: 10_000 }, "4")
         .help("Processes of PHP that stay, with `fastcgi`."),
@@ -56,7 +56,7 @@ fn php_cgi() -> Option<(PathBuf, String)> {
     php::newest("/usr/bin", "php-cgi", "")
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct LighttpdSettings {
     #[serde(rename = "php")]
     php_form: PhpForm,
@@ -68,7 +68,7 @@ struct LighttpdSettings {
     php: Php,
 }
 
-/// How PHP runs.
+/// How PHP runs; [`FORMS`] has their names in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum PhpForm {
@@ -77,16 +77,7 @@ enum PhpForm {
     FastCgi,
 }
 
-impl PhpForm {
-    /// As users write it.
-    fn word(self) -> &'static str {
-        match self {
-            PhpForm::None => "none",
-            PhpForm::Cgi => "cgi",
-            PhpForm::FastCgi => "fastcgi",
-        }
-    }
-}
+const FORMS: &[&str] = &["none", "cgi", "fastcgi"];
 
 impl LighttpdSettings {
     fn missing_php(&self) -> Option<Missing> {
@@ -122,27 +113,8 @@ impl ServiceSettings for LighttpdSettings {
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find()?;
         self.missing_php().map_or(Ok(()), Err)?;
-        Ok(Box::new(Lighttpd {
-            program,
-            version,
-            settings: self.settings.clone(),
-            form: self.php_form,
-            processes: self.php_processes,
-            php: self.php.clone(),
-            web: self.web,
-        }))
+        Ok(Box::new(Installed { program, version, asked: self.clone() }))
     }
-}
-
-/// An installed lighttpd with its settings.
-struct Lighttpd {
-    program: PathBuf,
-    version: String,
-    settings: FreeSettings,
-    form: PhpForm,
-    processes: u64,
-    php: Php,
-    web: WebSettings,
 }
 
 /// Settings that it does not know, or of a module that is not loaded.
@@ -159,7 +131,7 @@ fn written(value: &str) -> String {
     if value.parse::<i64>().is_ok() || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
 }
 
-impl Lighttpd {
+impl LighttpdSettings {
     fn configuration(&self, data: &str, run: &str, address: SocketAddr, environment: &[(String, String)]) -> String {
         let host = web::host(address);
         let mut text = format!(
@@ -178,7 +150,7 @@ impl Lighttpd {
         let mut modules = vec!["indexfile", "setenv"];
         modules.extend(self.web.virtual_hosts.then_some("simple_vhost"));
         modules.extend(self.web.access_log.then_some("accesslog"));
-        modules.extend(match self.form {
+        modules.extend(match self.php_form {
             PhpForm::Cgi => Some("cgi"),
             PhpForm::FastCgi => Some("fastcgi"),
             PhpForm::None => None,
@@ -199,7 +171,7 @@ impl Lighttpd {
         let _ = writeln!(text, "setenv.set-environment = ( {} )", pairs.join(", "));
         let program = php_cgi().map(|found| found.0).unwrap_or_default();
         let program = program.display();
-        match self.form {
+        match self.php_form {
             PhpForm::Cgi => {
                 let _ = writeln!(text, "cgi.assign = ( \".php\" => \"{program}\" )");
             }
@@ -208,7 +180,7 @@ impl Lighttpd {
                     text,
                     "fastcgi.server = ( \".php\" => (( \"bin-path\" => \"{program}\", \"socket\" => \"{run}/php\", \
                      \"max-procs\" => 1, \"bin-environment\" => ( \"PHP_FCGI_CHILDREN\" => \"{}\", {} ) )) )",
-                    self.processes,
+                    self.php_processes,
                     pairs.join(", ")
                 );
             }
@@ -218,31 +190,27 @@ impl Lighttpd {
     }
 }
 
-impl WebServer for Lighttpd {
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
+impl WebServer for LighttpdSettings {
+    fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let mut environment = web::environment(place);
         environment.extend(self.php.prepare(place)?);
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, &environment);
         let configuration = web::write(place, "lighttpd.conf", &text)?;
-        let mut effects = web::effects(KIND.name, &self.version, &self.settings);
-        effects.facts.insert("lighttpd.php".into(), self.form.word().into());
-        let program = php_cgi().map(|found| found.0).filter(|_| self.form != PhpForm::None);
+        let mut effects = web::effects(KIND.name, version, &self.settings);
+        effects.facts.insert("lighttpd.php".into(), FORMS[self.php_form as usize].into());
+        let program = php_cgi().map(|found| found.0).filter(|_| self.php_form != PhpForm::None);
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
         // By SIGTERM it leaves connections that are still open, and then ends with status 1.
         let stop = Signal::SIGINT;
-        Ok(Launch { stop, ..Launch::new(&self.program, ["-D", "-f", &configuration], effects) })
+        Ok(Launch { stop, ..Launch::new(["-D", "-f", &configuration], effects) })
     }
 
     fn heed(&self, messages: &str, effects: &mut Effects) {
         effects.ineffective.extend(ignored(messages));
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, _program: &Path) -> Vec<String> {
         let environment = [("PHP_INI_SCAN_DIR".to_string(), ":/tmp/lighttpd/php".to_string())];
         let text = self.configuration("$MOUNT/data", "/tmp/lighttpd", web::BY_HAND, &environment);
         vec![

@@ -6,7 +6,7 @@
 use crate::effect::Effects;
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_among};
-use crate::web::{self, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use nix::sys::resource::{Resource, getrlimit, rlim_t};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
@@ -90,7 +90,7 @@ fn directives(settings: &BTreeMap<String, String>) -> [String; 3] {
     blocks
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct NginxSettings {
     settings: FreeSettings,
     php: php_fpm::Behind,
@@ -147,26 +147,19 @@ impl ServiceSettings for NginxSettings {
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find()?;
-        let mut settings = self.settings.over(DEFAULTS);
-        let room = getrlimit(Resource::RLIMIT_NOFILE).ok().and_then(|limits| room(&settings, limits));
-        settings.extend(room.map(|descriptors| ("worker_rlimit_nofile".to_string(), descriptors.to_string())));
-        Ok(Box::new(Nginx { program, version, settings, asked: self.settings.clone(), web: self.web, php: self.php }))
+        Ok(Box::new(Installed { program, version, asked: self.clone() }))
     }
 }
 
-/// An installed nginx with its settings.
-struct Nginx {
-    program: PathBuf,
-    version: String,
+impl NginxSettings {
     /// Those of the study over the defaults.
-    settings: BTreeMap<String, String>,
-    /// Those of the study.
-    asked: FreeSettings,
-    web: WebSettings,
-    php: php_fpm::Behind,
-}
+    fn in_effect(&self) -> BTreeMap<String, String> {
+        let mut settings = self.settings.over(DEFAULTS);
+        let room = getrlimit(Resource::RLIMIT_NOFILE).ok().and_then(|limits| room(&settings, limits));
+        settings.extend(room.map(|descriptors| ("worker_rlimit_nofile".to_string(), descriptors.to_string())));
+        settings
+    }
 
-impl Nginx {
     /// `fpm` is PHP-FPM's socket; its programs are told the environment.
     fn configuration(
         &self,
@@ -176,7 +169,7 @@ impl Nginx {
         fpm: Option<&Path>,
         environment: &[(String, String)],
     ) -> String {
-        let [of_main, of_events, of_http] = directives(&self.settings);
+        let [of_main, of_events, of_http] = directives(&self.in_effect());
         let mut text = format!("daemon off;\npid {run}/nginx.pid;\n{of_main}");
         let _ = write!(text, "events {{\n{of_events}}}\nhttp {{\n{of_http}");
         for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
@@ -212,21 +205,13 @@ impl Nginx {
     }
 }
 
-impl WebServer for Nginx {
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn is_secure(&self) -> bool {
-        self.web.tls
-    }
-
-    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
+impl WebServer for NginxSettings {
+    fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
         let configuration = web::write(place, "nginx.conf", &text)?;
-        let effects = web::effects(KIND.name, &self.version, &self.settings);
-        let launch = Launch::new(&self.program, ["-e", "stderr", "-c", &configuration], effects);
+        let effects = web::effects(KIND.name, version, &self.in_effect());
+        let launch = Launch::new(["-e", "stderr", "-c", &configuration], effects);
         Ok(Launch { stop: Signal::SIGQUIT, ..launch })
     }
 
@@ -235,14 +220,14 @@ impl WebServer for Nginx {
         const LIMITED: &str = " worker_connections exceed open file resource limit: ";
         let limits = messages.lines().filter_map(|line| Some(line.split_once(LIMITED)?.1.trim()));
         for limit in limits {
-            let missed = self.asked.get("worker_connections").map(|asked| {
+            let missed = self.settings.get("worker_connections").map(|asked| {
                 format!("nginx has descriptors for {limit} connections a worker, where worker_connections = {asked} was asked")
             });
             effects.mend(format!("{}.worker_connections", KIND.name), Some(limit), missed);
         }
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, _program: &Path) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
         commands.extend(self.web.certify_by_hand("/tmp"));
@@ -283,11 +268,8 @@ mod tests {
     /// The words are nginx' own (ngx_event.c, 1.22).
     #[test]
     fn connections_beyond_the_descriptors_are_no_connections() {
-        let nginx = |asked: serde_json::Value| Nginx {
-            program: PathBuf::new(),
-            version: String::new(),
-            settings: BTreeMap::new(),
-            asked: FreeSettings::from(asked.as_object().expect("a table").clone()),
+        let nginx = |asked: serde_json::Value| NginxSettings {
+            settings: FreeSettings::from(asked.as_object().expect("a table").clone()),
             web: WebSettings { access_log: false, virtual_hosts: false, tls: false },
             php: php_fpm::Behind::None,
         };
@@ -314,14 +296,9 @@ mod tests {
 
     #[test]
     fn directives_go_where_they_belong() {
-        let settings = [("worker_processes", "2"), ("worker_connections", "9"), ("sendfile", "off")];
-        let settings = settings.map(|(name, value)| (name.to_string(), value.to_string())).into();
-        let (program, version) = (PathBuf::from("nginx"), String::new());
-        let nginx = Nginx {
-            program,
-            version,
-            settings,
-            asked: FreeSettings::default(),
+        let settings = json!({ "worker_processes": 2, "worker_connections": 9, "sendfile": "off" });
+        let nginx = NginxSettings {
+            settings: FreeSettings::from(settings.as_object().expect("a table").clone()),
             web: WebSettings { access_log: false, virtual_hosts: true, tls: true },
             php: php_fpm::Behind::Fpm,
         };

@@ -2,7 +2,7 @@
 
 use crate::effect::Effects;
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Missing, Place, Running, Service, User};
+use crate::service::{Error, Missing, Place, Running, Service, ServiceSettings, User};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -119,9 +119,7 @@ pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -
 }
 
 /// A web server to be started: stopped by SIGTERM, in an environment of its own.
-pub struct Launch<'a> {
-    /// Its program.
-    pub program: &'a Path,
+pub struct Launch {
     /// Its arguments.
     pub arguments: Vec<String>,
     /// Variables of its environment.
@@ -132,32 +130,24 @@ pub struct Launch<'a> {
     pub stop: Signal,
 }
 
-impl<'a> Launch<'a> {
+impl Launch {
     /// With these arguments.
-    pub fn new<const N: usize>(program: &'a Path, arguments: [&str; N], effects: Effects) -> Launch<'a> {
+    pub fn new<const N: usize>(arguments: [&str; N], effects: Effects) -> Launch {
         let arguments = arguments.map(String::from).to_vec();
-        Launch { program, arguments, environment: Vec::new(), effects, stop: Signal::SIGTERM }
+        Launch { arguments, environment: Vec::new(), effects, stop: Signal::SIGTERM }
     }
 }
 
-/// An installed web server with its settings: what differs from one to the next.
-pub trait WebServer {
-    /// Its version.
-    fn version(&self) -> &str;
-
-    /// Whether it speaks HTTPS.
-    fn is_secure(&self) -> bool {
-        false
-    }
-
-    /// Writes its configuration, for this address, and says how it is started with it.
-    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error>;
+/// A web server's settings: what differs from one to the next.
+pub trait WebServer: ServiceSettings {
+    /// Writes the configuration of this version, for this address, and says how it is started with it.
+    fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error>;
 
     /// Heeds what its messages say of settings that it ignores or changes; most refuse what they do not know.
     fn heed(&self, _messages: &str, _effects: &mut Effects) {}
 
-    /// As [`Service::commands`].
-    fn commands(&self) -> Vec<String>;
+    /// As [`Service::commands`], of this program.
+    fn commands(&self, program: &Path) -> Vec<String>;
 
     /// As [`Service::is_passing`].
     fn is_passing(&self, _name: &str) -> bool {
@@ -165,9 +155,19 @@ pub trait WebServer {
     }
 }
 
-impl<T: WebServer> Service for T {
+/// A web server that is installed, with its settings.
+pub struct Installed<S> {
+    /// Its program.
+    pub program: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// What is asked of it.
+    pub asked: S,
+}
+
+impl<S: WebServer> Service for Installed<S> {
     fn version(&self) -> &str {
-        WebServer::version(self)
+        &self.version
     }
 
     /// The empty document root.
@@ -178,26 +178,27 @@ impl<T: WebServer> Service for T {
 
     /// Starts it, waits until it takes connections, and tells its address in a file.
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = Door::find(place, self.is_secure())?;
-        let Launch { program, arguments, environment, mut effects, stop } = self.launch(place, door.address)?;
+        let door = Door::find(place, self.asked.is_secure())?;
+        let launch = self.asked.launch(&self.version, place, door.address)?;
+        let Launch { arguments, environment, mut effects, stop } = launch;
         let (user, log) = (user(), place.run.join("messages"));
         let messages = log.clone();
-        let start = Start { program, arguments, user: user.as_ref(), cpus: &place.cpus, log, environment };
-        let mut server = start.server()?;
+        let (program, user) = (&*self.program, user.as_ref());
+        let mut server = Start { program, arguments, user, cpus: &place.cpus, log, environment }.server()?;
         server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
         let said = std::fs::read(messages).unwrap_or_default();
-        self.heed(&String::from_utf8_lossy(&said), &mut effects);
+        self.asked.heed(&String::from_utf8_lossy(&said), &mut effects);
         let told = place.run.join("address");
         std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
         Ok(Box::new(AtWork::new(server, told, effects, stop)))
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        WebServer::commands(self)
+        self.asked.commands(&self.program)
     }
 
     fn is_passing(&self, name: &str) -> bool {
-        WebServer::is_passing(self, name)
+        self.asked.is_passing(name)
     }
 
     fn user(&self) -> Option<User> {
