@@ -291,7 +291,7 @@ impl WebServer for ApacheSettings {
         let environment = if self.runs_php() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, &web::environment(place), php_fpm::socket(place));
-        let configuration = web::write(place, "apache.conf", &text)?;
+        let configuration = place.write("apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, version, &self.in_effect());
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
         let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));

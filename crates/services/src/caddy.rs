@@ -138,7 +138,7 @@ impl WebServer for CaddySettings {
     fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
-        let configuration = web::write(place, "Caddyfile", &text)?;
+        let configuration = place.write("Caddyfile", &text)?;
         let effects = web::effects(KIND.name, version, &self.settings);
         let arguments = ["run", "--adapter", "caddyfile", "--config", &configuration];
         // Where it would keep its last configuration.

@@ -3,7 +3,7 @@
 //! Each change is flushed in its write-ahead log before it is acknowledged; its file of keys follows within a batch (etcd.io, "Tuning").
 
 use crate::effect::Effects;
-use crate::process::{AtWork, Start};
+use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
 use nix::sys::signal::Signal;
@@ -165,19 +165,12 @@ impl Etcd {
         ];
         let options = options(&if place.skip_fsync { self.of_loading() } else { (*self.settings).clone() });
         let log_volume = place.log.iter().map(|folder| format!("--wal-dir={}", folder.display()));
-        Start {
-            program: &self.program,
-            arguments: ours.into_iter().chain(log_volume).chain(options).collect(),
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        }
+        let arguments = ours.into_iter().chain(log_volume).chain(options).collect();
+        Start::new(&self.program, arguments, self.user.as_ref(), place, log)
     }
 
     fn of_loading(&self) -> BTreeMap<String, String> {
-        let of_loading = self.settings.iter().filter(|(name, _)| OF_LOADING.contains(&name.as_str()));
-        of_loading.map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.settings.only(|name| OF_LOADING.contains(&name))
     }
 
     fn clear(place: &Place) -> Result<PathBuf, Error> {
@@ -213,10 +206,6 @@ impl Service for Etcd {
 
     fn format(&self) -> String {
         format!("loaded with {:?}", options(&self.of_loading()))
-    }
-
-    fn create(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
     }
 
     /// Its log is a folder within its data until it has a volume of its own.
@@ -258,10 +247,7 @@ impl Service for Etcd {
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
-        let run_as = self
-            .user
-            .as_ref()
-            .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name));
+        let run_as = run_as(self.user.as_ref());
         let log = if has_log_volume { " --wal-dir \"$WAL\"" } else { "" };
         let more: String = options(&self.settings).iter().map(|option| format!(" {option}")).collect();
         vec![format!("{run_as}{} --data-dir \"$MOUNT/data\"{log}{more}", self.program.display())]

@@ -11,6 +11,7 @@ use crate::recovered::{Answers, deadline};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_among,
 };
+use crate::versions;
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
@@ -90,24 +91,11 @@ const JOURNAL_FILE: &str = "surefoot.mjl";
 /// Debian's layout: `/usr/lib/x86_64-linux-gnu/fis-gtm/V7.0-005_x86_64`.
 fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
     let children = |folder: &Path| folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<(String, PathBuf)> = children(Path::new("/usr/lib"))
+    let found = children(Path::new("/usr/lib"))
         .flat_map(|folder| children(&folder.join("fis-gtm")))
         .filter(|folder| folder.join("mumps").is_file() && folder.join("mupip").is_file())
-        .filter_map(|folder| Some((folder.file_name()?.to_str()?.split('_').next()?.to_string(), folder)))
-        .collect();
-    found.sort();
-    let chosen = found.iter().rev().find(|known| wanted.is_none_or(|wanted| known.0 == wanted));
-    if let Some((version, folder)) = chosen {
-        return Ok((folder.clone(), version.clone()));
-    }
-    let installed: Vec<&str> = found.iter().map(|known| known.0.as_str()).collect();
-    Err(Missing {
-        what: match (wanted, installed.is_empty()) {
-            (Some(wanted), false) => format!("GT.M {wanted} is not installed, but {}", installed.join(", ")),
-            _ => "GT.M is not installed".into(),
-        },
-        remedy: "install the package fis-gtm".into(),
-    })
+        .filter_map(|folder| Some((folder.file_name()?.to_str()?.split('_').next()?.to_string(), folder)));
+    versions::find("GT.M", wanted, found.collect(), "fis-gtm")
 }
 
 /// Qualifiers of the segment, or of the region.

@@ -20,6 +20,7 @@ mod recovered;
 mod redis;
 pub mod service;
 pub mod template;
+mod versions;
 mod web;
 
 use serde_json::{Map, Value};

@@ -196,7 +196,7 @@ impl WebServer for LighttpdSettings {
         environment.extend(self.php.prepare(place)?);
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, &environment);
-        let configuration = web::write(place, "lighttpd.conf", &text)?;
+        let configuration = place.write("lighttpd.conf", &text)?;
         let mut effects = web::effects(KIND.name, version, &self.settings);
         effects.facts.insert("lighttpd.php".into(), FORMS[self.php_form as usize].into());
         let program = php_cgi().map(|found| found.0).filter(|_| self.php_form != PhpForm::None);

@@ -175,8 +175,7 @@ impl MariaDb {
 
     /// One of its programs, run as its user on the server's CPUs.
     fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
-        let (user, cpus) = (self.user.as_ref(), &*place.cpus);
-        Start { program, arguments, user, cpus, log, environment: Vec::new() }
+        Start::new(program, arguments, self.user.as_ref(), place, log)
     }
 }
 
@@ -231,14 +230,12 @@ impl Service for MariaDb {
     }
 
     fn create(&self, place: &Place) -> Result<(), Error> {
-        let file = place.run.join("create.cnf");
         let mut text = format!("[mysqld]\ntmpdir = {}\n{}", place.data.display(), narrow());
         for (name, value) in self.format_settings() {
             let _ = writeln!(text, "{name} = {value}");
         }
-        std::fs::write(&file, text).map_err(Error::file("write", &file))?;
-        let mut arguments =
-            vec![format!("--defaults-file={}", file.display()), format!("--datadir={}", place.data.display())];
+        let file = place.write("create.cnf", &text)?;
+        let mut arguments = vec![format!("--defaults-file={file}"), format!("--datadir={}", place.data.display())];
         let program = match &self.programs.install {
             Some(install) => {
                 arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(String::from));
@@ -266,9 +263,8 @@ impl Service for MariaDb {
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let file = place.run.join("mariadb.cnf");
-        std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
-        let arguments = vec![format!("--defaults-file={}", file.display())];
+        let file = place.write("mariadb.cnf", &self.configuration(place))?;
+        let arguments = vec![format!("--defaults-file={file}")];
         let [socket, log] = ["mariadb.sock", "mariadb.log"].map(|name| place.run.join(name));
         let mut server = self.to_run(place, &self.programs.server, arguments, log.clone()).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
@@ -283,11 +279,11 @@ impl Service for MariaDb {
 
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
         let deadline = recovered::deadline();
-        let [file, log, socket] = ["recovered.cnf", "recovered.log", "mariadb.sock"].map(|name| place.run.join(name));
-        std::fs::write(&file, self.configuration(place) + ASKED).map_err(Error::file("write", &file))?;
+        let [log, socket] = ["recovered.log", "mariadb.sock"].map(|name| place.run.join(name));
+        let file = place.write("recovered.cnf", &(self.configuration(place) + ASKED))?;
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
-        let arguments = vec![format!("--defaults-file={}", file.display())];
+        let arguments = vec![format!("--defaults-file={file}")];
         let mut server = self.to_run(place, &self.programs.server, arguments, log).server()?;
         let mut client = server.wait_ready_for(SECONDS_MAX, || Client::connect(&socket, "root", ""))?;
         let mut ask = |question: &str| client.query(question).map(|answer| answer.rows);

@@ -209,7 +209,7 @@ impl WebServer for NginxSettings {
     fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
-        let configuration = web::write(place, "nginx.conf", &text)?;
+        let configuration = place.write("nginx.conf", &text)?;
         let effects = web::effects(KIND.name, version, &self.in_effect());
         let launch = Launch::new(["-e", "stderr", "-c", &configuration], effects);
         Ok(Launch { stop: Signal::SIGQUIT, ..launch })

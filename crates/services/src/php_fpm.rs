@@ -149,23 +149,13 @@ impl Service for PhpFpm {
         &self.version
     }
 
-    fn create(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let environment = self.php.prepare(place)?;
         let text = self.configuration(&place.run.to_string_lossy());
-        let configuration = web::write(place, "php-fpm.conf", &text)?;
-        let start = Start {
-            program: &self.program,
-            arguments: vec!["-F".into(), "-y".into(), configuration],
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log: place.run.join("messages"),
-            environment: environment.clone(),
-        };
-        let mut server = start.server()?;
+        let configuration = place.write("php-fpm.conf", &text)?;
+        let arguments = vec!["-F".into(), "-y".into(), configuration];
+        let start = Start::new(&self.program, arguments, self.user.as_ref(), place, place.run.join("messages"));
+        let mut server = Start { environment: environment.clone(), ..start }.server()?;
         let socket = place.run.join("socket");
         server.wait_ready(|| UnixStream::connect(&socket).map(drop).map_err(wire::Error::Lost))?;
         let effects = web::effects(KIND.name, &self.version, &self.settings);

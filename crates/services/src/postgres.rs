@@ -6,11 +6,12 @@ mod applied;
 mod effects;
 mod single;
 
-use crate::process::{AtWork, Start};
+use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
 };
+use crate::versions;
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
@@ -59,13 +60,10 @@ fn socket(place: &Place) -> PathBuf {
 }
 
 /// Who is let in: by the socket whoever reaches it, over the network one machine by its password.
-fn let_in(place: &Place, network: &Network) -> Result<PathBuf, Error> {
+fn let_in(place: &Place, network: &Network) -> Result<String, Error> {
     let client = network.client;
     let bits = if client.is_ipv4() { 32 } else { 128 };
-    let file = place.run.join("pg_hba.conf");
-    let text = format!("local all all trust\nhost all postgres {client}/{bits} scram-sha-256\n");
-    std::fs::write(&file, text).map_err(Error::file("write", &file))?;
-    Ok(file)
+    place.write("pg_hba.conf", &format!("local all all trust\nhost all postgres {client}/{bits} scram-sha-256\n"))
 }
 
 /// What initdb takes unless it is told otherwise.
@@ -86,32 +84,14 @@ fn checksums_word(version: Option<&str>, wanted: bool) -> Option<&'static str> {
     if wanted { Some("--data-checksums") } else { has_them.then_some("--no-data-checksums") }
 }
 
-/// An installed version.
-struct Bin {
-    folder: PathBuf,
-    version: String,
-}
-
-fn find(wanted: Option<&str>) -> Result<Bin, Missing> {
+/// An installed version, and the folder of its programs.
+fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
     let folders = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
-    let mut found: Vec<(u32, PathBuf)> = folders
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
-        .filter(|(_, bin)| bin.join("initdb").is_file() && bin.join("postgres").is_file())
-        .collect();
-    found.sort();
-    let chosen = found.iter().rev().find(|known| wanted.is_none_or(|wanted| known.0.to_string() == wanted));
-    if let Some((version, folder)) = chosen {
-        return Ok(Bin { folder: folder.clone(), version: version.to_string() });
-    }
-    let installed: Vec<String> = found.iter().map(|known| known.0.to_string()).collect();
+    let found = folders
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("bin"))))
+        .filter(|(_, bin)| bin.join("initdb").is_file() && bin.join("postgres").is_file());
     let package = wanted.map_or("postgresql".to_string(), |version| format!("postgresql-{version}"));
-    Err(Missing {
-        what: match (wanted, installed.is_empty()) {
-            (Some(wanted), false) => format!("PostgreSQL {wanted} is not installed, but {}", installed.join(", ")),
-            _ => "PostgreSQL is not installed".into(),
-        },
-        remedy: format!("install the package {package}"),
-    })
+    versions::find("PostgreSQL", wanted, found.collect(), &package)
 }
 
 /// Lines of postgresql.conf.
@@ -119,7 +99,7 @@ fn lines(settings: &BTreeMap<String, String>) -> String {
     settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct PostgresSettings {
     version: Option<String>,
     settings: FreeSettings,
@@ -153,22 +133,15 @@ impl ServiceSettings for PostgresSettings {
         };
         let is_off =
             |name: &str| self.settings.iter().any(|(known, value)| known.eq_ignore_ascii_case(name) && is_false(value));
-        if is_off("fsync") {
-            return Durability::because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
-        }
-        if is_off("full_page_writes") {
-            return Durability::because(
-                Class::MayCorrupt,
-                "full_page_writes = off: a page torn by a power cut is not repaired",
-            );
-        }
-        if is_off("synchronous_commit") {
-            return Durability::because(
-                Class::LosesRecent,
-                "synchronous_commit = off: the last commits are flushed later",
-            );
-        }
-        Durability::full()
+        let known = [
+            ("fsync", Class::MayCorrupt, "PostgreSQL never flushes"),
+            ("full_page_writes", Class::MayCorrupt, "a page torn by a power cut is not repaired"),
+            ("synchronous_commit", Class::LosesRecent, "the last commits are flushed later"),
+        ];
+        let found = known.into_iter().find(|(name, ..)| is_off(name));
+        let because =
+            |(name, class, why): (&str, Class, &str)| Durability::because(class, format!("{name} = off: {why}"));
+        found.map_or_else(Durability::full, because)
     }
 
     fn files(&self, setup: &Setup) -> Vec<Configuration> {
@@ -184,15 +157,8 @@ impl ServiceSettings for PostgresSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let bin = find(self.version.as_deref())?;
-        Ok(Box::new(Postgres {
-            version: bin.version,
-            bin: bin.folder,
-            user: User::first_of(&["postgres", "nobody"]),
-            settings: self.settings.clone(),
-            checksums: self.checksums,
-            wal_segment_bytes: self.wal_segment_bytes,
-        }))
+        let (bin, version) = find(self.version.as_deref())?;
+        Ok(Box::new(Postgres { bin, version, user: User::first_of(&["postgres", "nobody"]), asked: self.clone() }))
     }
 }
 
@@ -201,38 +167,29 @@ struct Postgres {
     bin: PathBuf,
     version: String,
     user: Option<User>,
-    settings: FreeSettings,
-    checksums: bool,
-    wal_segment_bytes: u64,
+    asked: PostgresSettings,
 }
 
 impl Postgres {
     fn initdb_words(&self) -> Vec<String> {
         let mut words: Vec<String> =
             ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres"].map(String::from).into();
-        words.push(format!("--wal-segsize={}", self.wal_segment_bytes >> 20));
-        words.extend(checksums_word(Some(&self.version), self.checksums).map(String::from));
+        words.push(format!("--wal-segsize={}", self.asked.wal_segment_bytes >> 20));
+        words.extend(checksums_word(Some(&self.version), self.asked.checksums).map(String::from));
         words
     }
 
     /// Settings that a load is made with, whatever else is asked.
     fn of_loading(&self) -> BTreeMap<String, String> {
-        let is_of_loading = |name: &str| OF_LOADING.split(' ').any(|known| known.eq_ignore_ascii_case(name));
-        let found = self.settings.iter().filter(|(name, _)| is_of_loading(name));
-        found.map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.asked.settings.only(|name| OF_LOADING.split(' ').any(|known| known.eq_ignore_ascii_case(name)))
     }
 
     /// What is asked back from the server: its settings, and what its data directory was made with.
     fn asked_back(&self) -> BTreeMap<String, String> {
-        let mut asked = (*self.settings).clone();
-        asked.insert("data_checksums".into(), if self.checksums { "on" } else { "off" }.into());
-        asked.insert("wal_segment_size".into(), format!("{}MB", self.wal_segment_bytes >> 20));
+        let mut asked = (*self.asked.settings).clone();
+        asked.insert("data_checksums".into(), if self.asked.checksums { "on" } else { "off" }.into());
+        asked.insert("wal_segment_size".into(), format!("{}MB", self.asked.wal_segment_bytes >> 20));
         asked
-    }
-
-    /// The lines of postgresql.conf that the study asked for.
-    fn asked(&self) -> String {
-        lines(&self.settings)
     }
 
     fn configuration(&self, place: &Place) -> String {
@@ -245,21 +202,14 @@ impl Postgres {
             // WAL files that a load would leave to be used again are no part of a template.
             text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\nmax_wal_size = '4GB'\nwal_recycle = off\n");
         } else {
-            text.push_str(&self.asked());
+            text.push_str(&lines(&self.asked.settings));
         }
         text
     }
 
-    fn commands_as(&self) -> String {
-        self.user
-            .as_ref()
-            .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
-    }
-
     /// One of its programs, run as its user on the server's CPUs.
     fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
-        let (user, cpus) = (self.user.as_ref(), &*place.cpus);
-        Start { program, arguments, user, cpus, log, environment: Vec::new() }
+        Start::new(program, arguments, self.user.as_ref(), place, log)
     }
 }
 
@@ -297,7 +247,7 @@ impl Service for Postgres {
         if let Some(network) = &place.network {
             let (address, file) = (network.address, let_in(place, network)?);
             let (host, port) = (format!("listen_addresses={}", address.ip()), format!("port={}", address.port()));
-            let settings = [host, port, format!("hba_file={}", file.display())];
+            let settings = [host, port, format!("hba_file={file}")];
             arguments.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting]));
         }
         let program = self.bin.join("postgres");
@@ -316,14 +266,14 @@ impl Service for Postgres {
 
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
         let deadline = recovered::deadline();
-        let (file, log) = (place.run.join("recovered.conf"), place.run.join("recovered.log"));
+        let log = place.run.join("recovered.log");
         // Not in the data folder: what was written there before the cut may be gone, and is no fault of the server's.
-        std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
+        let file = place.write("recovered.conf", &self.configuration(place))?;
         recovered::remove(&log)?;
         // It names the process that went down; in another PID namespace that may be anyone.
         recovered::remove(&place.data.join("postmaster.pid"))?;
         let mut arguments = vec!["--single".into(), "-D".into(), place.data.to_string_lossy().into()];
-        let file = format!("config_file={}", file.display());
+        let file = format!("config_file={file}");
         let settings = single::SETTINGS.split(' ').chain([file.as_str()]);
         arguments.extend(settings.flat_map(|setting| ["-c".to_string(), setting.to_string()]));
         arguments.push("postgres".into());
@@ -333,12 +283,12 @@ impl Service for Postgres {
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
         let bin = self.bin.display();
-        let run_as = self.commands_as();
+        let run_as = run_as(self.user.as_ref());
         let mut all = vec![format!("{run_as}{bin}/initdb {} --pgdata \"$MOUNT/data\"", self.initdb_words().join(" "))];
         if has_log_volume {
             all.push("mv \"$MOUNT/data/pg_wal\" \"$WAL/\" && ln -s \"$WAL/pg_wal\" \"$MOUNT/data/pg_wal\"".into());
         }
-        for line in self.asked().lines() {
+        for line in lines(&self.asked.settings).lines() {
             all.push(format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line)));
         }
         all.push(format!(
@@ -381,8 +331,7 @@ mod tests {
     }
 
     fn installed(version: &str, settings: serde_json::Value) -> Postgres {
-        let PostgresSettings { settings, checksums, wal_segment_bytes, .. } = parameters(settings);
-        Postgres { bin: PathBuf::new(), version: version.into(), user: None, settings, checksums, wal_segment_bytes }
+        Postgres { bin: PathBuf::new(), version: version.into(), user: None, asked: parameters(settings) }
     }
 
     /// PostgreSQL 18's release notes: initdb makes checksums unless it is told not to.

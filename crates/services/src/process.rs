@@ -1,7 +1,7 @@
 //! A server's process: started as its user on its CPUs, its messages in a file, ended by signal or by force.
 
 use crate::effect::Effects;
-use crate::service::{Error, Running, User};
+use crate::service::{Error, Place, Running, User};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use observe::affinity;
@@ -42,7 +42,18 @@ pub struct Start<'a> {
     pub environment: Vec<(String, String)>,
 }
 
-impl Start<'_> {
+impl<'a> Start<'a> {
+    /// On the server's CPUs, with nothing in its environment.
+    pub fn new(
+        program: &'a Path,
+        arguments: Vec<String>,
+        user: Option<&'a User>,
+        place: &'a Place,
+        log: PathBuf,
+    ) -> Start<'a> {
+        Start { program, arguments, user, cpus: &place.cpus, log, environment: Vec::new() }
+    }
+
     fn command(&self) -> Result<Command, Error> {
         let log = File::options().create(true).append(true).open(&self.log).map_err(Error::file("open", &self.log))?;
         if let Some(user) = self.user {
@@ -98,6 +109,20 @@ impl Start<'_> {
         command.process_group(0);
         let child = command.spawn().map_err(Error::file("start", self.program))?;
         Ok(Server { child, program: self.program.into(), log: self.log.clone() })
+    }
+}
+
+/// What begins a shell command that runs as this user.
+pub fn run_as(user: Option<&User>) -> String {
+    user.map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
+}
+
+impl Place {
+    /// Writes what a server is started with, outside the filesystem under test.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<String, Error> {
+        let path = self.run.join(name);
+        std::fs::write(&path, text).map_err(Error::file("write", &path))?;
+        Ok(path.to_string_lossy().into_owned())
     }
 }
 

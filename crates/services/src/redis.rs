@@ -5,7 +5,7 @@
 mod applied;
 
 use crate::effect::{self, Effects};
-use crate::process::{AtWork, Start};
+use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
@@ -115,17 +115,12 @@ impl ServiceSettings for RedisSettings {
         }
         // Words are the same in any case.
         let policy = settings.get("appendfsync").map_or("everysec".into(), |policy| policy.trim().to_lowercase());
+        let may_corrupt = |why: &str| Durability::because(Class::MayCorrupt, why);
         if policy == "no" {
-            return Durability::because(
-                Class::MayCorrupt,
-                "appendfsync = no: Redis never flushes its append-only file",
-            );
+            return may_corrupt("appendfsync = no: Redis never flushes its append-only file");
         }
         if is_yes(&settings, "no-appendfsync-on-rewrite") {
-            return Durability::because(
-                Class::MayCorrupt,
-                "no-appendfsync-on-rewrite = yes: nothing is flushed while a file is rewritten",
-            );
+            return may_corrupt("no-appendfsync-on-rewrite = yes: nothing is flushed while a file is rewritten");
         }
         if policy == "always" {
             return Durability::full();
@@ -176,33 +171,11 @@ impl Redis {
         let of_log = |name: &String| {
             ["appendonly", "appenddirname", "appendfilename", "dbfilename", "aof-use-rdb-preamble"].contains(&&**name)
         };
-        lines(
-            &self
-                .settings
-                .iter()
-                .filter(|(name, _)| of_log(name))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-        )
+        lines(&self.settings.clone().into_iter().filter(|(name, _)| of_log(name)).collect())
     }
 
-    fn to_run<'a>(&'a self, place: &'a Place, file: &Path, log: PathBuf) -> Start<'a> {
-        let arguments = vec![file.to_string_lossy().into()];
-        Start {
-            program: &self.program,
-            arguments,
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        }
-    }
-
-    /// Writes a configuration, which lies outside the filesystem under test.
-    fn write(place: &Place, name: &str, text: &str) -> Result<PathBuf, Error> {
-        let file = place.run.join(name);
-        std::fs::write(&file, text).map_err(Error::file("write", &file))?;
-        Ok(file)
+    fn to_run<'a>(&'a self, place: &'a Place, file: String, log: PathBuf) -> Start<'a> {
+        Start::new(&self.program, vec![file], self.user.as_ref(), place, log)
     }
 }
 
@@ -238,16 +211,12 @@ impl Service for Redis {
         self.log_settings()
     }
 
-    fn create(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let settings = if place.skip_fsync { self.log_settings() + UNFLUSHED } else { lines(&self.settings) };
-        let file = Redis::write(place, "redis.conf", &self.configuration(place, &settings))?;
+        let file = place.write("redis.conf", &self.configuration(place, &settings))?;
         let socket = place.run.join(SOCKET);
         recovered::remove(&socket)?;
-        let mut server = self.to_run(place, &file, place.run.join("redis.log")).server()?;
+        let mut server = self.to_run(place, file, place.run.join("redis.log")).server()?;
         let mut client = server.wait_ready(|| connect(&socket, place.network.as_ref()))?;
         let none = BTreeMap::new();
         let effects = effects(&mut client, &self.version, if place.skip_fsync { &none } else { &self.settings })?;
@@ -259,20 +228,17 @@ impl Service for Redis {
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
         let deadline = recovered::deadline();
         let more = lines(&self.settings) + "appendfsync no\nsave \"\"\nauto-aof-rewrite-percentage 0\n";
-        let file = Redis::write(place, "recovered.conf", &self.configuration(place, &more))?;
+        let file = place.write("recovered.conf", &self.configuration(place, &more))?;
         let (socket, log) = (place.run.join(SOCKET), place.run.join("recovered.log"));
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
-        let mut server = self.to_run(place, &file, log).server()?;
+        let mut server = self.to_run(place, file, log).server()?;
         let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket, None))?;
         recovered::ask(&mut server, KIND.name, &mut |question| client.table(question), questions, deadline)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        let run_as = self
-            .user
-            .as_ref()
-            .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name));
+        let run_as = run_as(self.user.as_ref());
         let set = |line: &str| format!("echo '{line}' >> /tmp/redis.conf");
         let start = format!(
             "{run_as}{} /tmp/redis.conf --port 0 --unixsocket /tmp/{SOCKET} --dir \"$MOUNT/data\"",

@@ -188,8 +188,7 @@ impl<S: WebServer> Service for Installed<S> {
         server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
         let said = std::fs::read(messages).unwrap_or_default();
         self.asked.heed(&String::from_utf8_lossy(&said), &mut effects);
-        let told = place.run.join("address");
-        std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
+        let told = place.write("address", &door.url())?.into();
         Ok(Box::new(AtWork::new(server, told, effects, stop)))
     }
 
@@ -209,13 +208,6 @@ impl<S: WebServer> Service for Installed<S> {
 /// The user that web servers run as.
 pub fn user() -> Option<User> {
     User::first_of(USERS)
-}
-
-/// Writes a server's configuration, outside the filesystem under test.
-pub fn write(place: &Place, name: &str, text: &str) -> Result<String, Error> {
-    let path = place.run.join(name);
-    std::fs::write(&path, text).map_err(Error::file("write", &path))?;
-    Ok(path.to_string_lossy().into_owned())
 }
 
 /// The shell command that writes this text to a file, with `$MOUNT` filled in.

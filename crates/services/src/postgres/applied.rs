@@ -26,8 +26,8 @@ pub fn files(
     version: Option<&str>,
     setup: &Setup,
 ) -> Vec<Configuration> {
-    let (others, active): (BTreeMap<String, String>, BTreeMap<String, String>) =
-        settings.iter().map(|(name, value)| (name.clone(), value.clone())).partition(|(name, _)| is_of_others(name));
+    let (others, active): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        (**settings).clone().into_iter().partition(|(name, _)| is_of_others(name));
     let mut before = Vec::new();
     if !made_with.is_empty() {
         before.push(format!("# The data directory was made by: initdb {}", made_with.join(" ")));

@@ -16,10 +16,8 @@ pub fn files(asked: &BTreeMap<String, String>, setup: &Setup) -> Vec<Configurati
         return Vec::new();
     }
     let name = if setup.version.starts_with("valkey") { "valkey" } else { "redis" };
-    let (files, active): (BTreeMap<String, String>, BTreeMap<String, String>) = asked
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .partition(|(name, _)| OF_FILES.contains(&&**name));
+    let (files, active): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        asked.clone().into_iter().partition(|(name, _)| OF_FILES.contains(&&**name));
     let files: Vec<String> = lines(&files).lines().map(String::from).collect();
     let path = format!("/etc/{name}/surefoot.conf");
     let checks = active.keys().map(|setting| format!("{name}-cli CONFIG GET {setting}"));
