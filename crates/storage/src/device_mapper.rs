@@ -5,6 +5,7 @@
 //! devices those are; `guard.rs` does.
 
 use crate::error::Error;
+use nix::errno::Errno;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -185,10 +186,7 @@ impl Request {
 
     fn call(&mut self, control: &File, number: libc::c_ulong) -> io::Result<()> {
         // SAFETY: the calls read and write `data_size` bytes, laid out as the kernel's.
-        match unsafe { libc::ioctl(control.as_raw_fd(), number as _, &raw mut *self) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        Ok(Errno::result(unsafe { libc::ioctl(control.as_raw_fd(), number as _, &raw mut *self) }).map(drop)?)
     }
 }
 

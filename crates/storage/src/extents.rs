@@ -7,6 +7,7 @@
 use crate::error::Error;
 use crate::linux;
 use crate::settle::forget;
+use nix::errno::Errno;
 use random::SplitMix64;
 use std::fs::File;
 use std::io;
@@ -121,10 +122,8 @@ fn ask(file: &File, start: u64, length: u64) -> io::Result<Map> {
     let mut map: Map = unsafe { std::mem::zeroed() };
     (map.start, map.length, map.flags, map.room) = (start, length, FIEMAP_FLAG_SYNC, EXTENTS as u32);
     // SAFETY: the kernel writes at most `room` extents into the map.
-    match unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &mut map) } {
-        0 => Ok(map),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Errno::result(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &mut map) })?;
+    Ok(map)
 }
 
 /// Writes the parts, past the page cache where that can be: to fill it with what nobody reads costs more than the writing.

@@ -4,6 +4,7 @@
 //! this process, whatever ended it.
 
 use crate::error::Error;
+use nix::errno::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -113,10 +114,7 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     /// Others may get the device next, who would go without flushes and not know it.
     fn drop(&mut self) {
-        if std::fs::read_to_string(cache_description(&self.path)).is_ok_and(|words| words.trim() == NO_VOLATILE_CACHE) {
-            // It was granted before.
-            let _ = describe_cache(&self.path, VOLATILE_CACHE);
-        }
+        restore_cache(&self.path);
     }
 }
 
@@ -127,12 +125,17 @@ pub fn restore_caches() {
         let name = device.file_name();
         let is_free = name.to_string_lossy().starts_with("loop") && !device.path().join("loop").exists();
         let path = Path::new("/dev").join(&name);
-        if is_free
-            && std::fs::read_to_string(cache_description(&path)).is_ok_and(|words| words.trim() == NO_VOLATILE_CACHE)
-        {
-            // Others' devices are not ours to write to without root, and then nor was this one.
-            let _ = describe_cache(&path, VOLATILE_CACHE);
+        if is_free {
+            restore_cache(&path);
         }
+    }
+}
+
+/// Takes a device to have a volatile cache again, where it was said to have none.
+fn restore_cache(device: &Path) {
+    if std::fs::read_to_string(cache_description(device)).is_ok_and(|words| words.trim() == NO_VOLATILE_CACHE) {
+        // Who may not write to it is no owner of it, and was none before.
+        let _ = describe_cache(device, VOLATILE_CACHE);
     }
 }
 
@@ -160,10 +163,8 @@ fn cache_description(device: &Path) -> PathBuf {
 /// Drops what the kernel keeps of a block device's content.
 pub(crate) fn forget(device: &File, path: &Path) -> Result<(), Error> {
     // SAFETY: takes no argument.
-    match unsafe { libc::ioctl(device.as_raw_fd(), BLKFLSBUF as _) } {
-        0 => Ok(()),
-        _ => Err(Error::file("drop the caches of", path)(io::Error::last_os_error())),
-    }
+    let flushed = Errno::result(unsafe { libc::ioctl(device.as_raw_fd(), BLKFLSBUF as _) });
+    flushed.map(drop).map_err(|error| Error::file("drop the caches of", path)(error.into()))
 }
 
 fn configure(device: &File, backing: &File, sector_bytes: Option<u32>) -> io::Result<()> {
@@ -173,10 +174,7 @@ fn configure(device: &File, backing: &File, sector_bytes: Option<u32>) -> io::Re
     config.block_size = sector_bytes.unwrap_or_default();
     config.info.flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
     // SAFETY: LOOP_CONFIGURE reads one `loop_config`, laid out as the kernel's.
-    match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(Errno::result(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) }).map(drop)?)
 }
 
 /// A loop device, and what it stands on.

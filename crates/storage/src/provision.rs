@@ -179,120 +179,111 @@ struct Mapped {
 }
 
 fn devices(settings: &StorageSettings, places: &Places, steps: &mut Steps) -> Result<Devices, Error> {
-    let mut devices = Devices::default();
-    if settings.device == Device::Tmpfs {
-        return Ok(devices);
+    let mut making = Making { settings, places, steps, devices: Devices::default() };
+    if settings.device != Device::Tmpfs {
+        making.make()?;
     }
-    steps.run("image", || image::prepare_images(settings, places.images, &image::NEVER))?;
-    let path = settings.path.clone().unwrap_or_default();
-    if settings.device == Device::Block {
-        devices.device = Some(steps.run("guard", || guard::clear_block(settings, places.images))?);
-        devices.facts.insert("device".into(), path.to_string_lossy().into());
-        // Writes past the cache need no flush, so that a device that got none may keep all the same: whoever judges must know.
-        let name = observe::disk::device_name(&path.to_string_lossy());
-        let fua = name.and_then(|name| observe::disk::attribute(&name, "queue/fua"));
-        devices.facts.extend(fua.map(|fua| ("device_fua".into(), fua)));
-    } else {
-        devices.device = Some(volume(&mut devices, settings, places, steps)?);
-    }
-    let log = settings.external_log_bytes();
-    if log > 0 {
-        devices.log = Some(disk(&mut devices, settings, ("log", log), places, steps)?);
-    }
-    devices.facts.insert("discard".into(), if settings.discard { "passed down" } else { "not passed down" }.into());
-    Ok(devices)
+    Ok(making.devices)
 }
 
-/// What the filesystem stands on: one disk, or a stripe over several.
-fn volume(
-    devices: &mut Devices,
-    settings: &StorageSettings,
-    places: &Places,
-    steps: &mut Steps,
-) -> Result<Cleared, Error> {
-    let mut disks = Vec::new();
-    for (what, bytes) in settings.disks() {
-        disks.push(disk(devices, settings, (&what, bytes), places, steps)?);
-    }
-    match Layer::stripe(settings) {
-        Some(stripe) => lay(devices, stripe, "device", disks, steps),
-        None => Ok(disks.pop().expect("a volume has a disk")),
-    }
+/// Devices that are being made.
+struct Making<'a, 'b> {
+    settings: &'a StorageSettings,
+    places: &'a Places<'a>,
+    steps: &'a mut Steps<'b>,
+    devices: Devices,
 }
 
-/// An image as a disk, as slow as it is asked to be.
-fn disk(
-    devices: &mut Devices,
-    settings: &StorageSettings,
-    (what, bytes): (&str, u64),
-    places: &Places,
-    steps: &mut Steps,
-) -> Result<Cleared, Error> {
-    let image = attach(devices, settings, what, bytes, places, steps)?;
-    match Layer::delay(settings) {
-        Some(delay) => lay(devices, delay, what, vec![image], steps),
-        None => Ok(image),
+impl Making<'_, '_> {
+    fn make(&mut self) -> Result<(), Error> {
+        let (settings, places) = (self.settings, self.places);
+        self.steps.run("image", || image::prepare_images(settings, places.images, &image::NEVER))?;
+        let path = settings.path.clone().unwrap_or_default();
+        if settings.device == Device::Block {
+            self.devices.device = Some(self.steps.run("guard", || guard::clear_block(settings, places.images))?);
+            self.note("device", path.to_string_lossy());
+            // Writes past the cache need no flush, so that a device that got none may keep all the same: whoever judges must know.
+            let name = observe::disk::device_name(&path.to_string_lossy());
+            let fua = name.and_then(|name| observe::disk::attribute(&name, "queue/fua"));
+            fua.into_iter().for_each(|fua| self.note("device_fua", fua));
+        } else {
+            self.devices.device = Some(self.volume()?);
+        }
+        let log = settings.external_log_bytes();
+        if log > 0 {
+            self.devices.log = Some(self.disk("log", log)?);
+        }
+        self.note("discard", if settings.discard { "passed down" } else { "not passed down" });
+        Ok(())
     }
-}
 
-/// Lays a layer over what was made so far.
-fn lay(
-    devices: &mut Devices,
-    layer: Layer,
-    what: &str,
-    parts: Vec<Cleared>,
-    steps: &mut Steps,
-) -> Result<Cleared, Error> {
-    let (device, cleared) = steps.run(&format!("{} {what}", layer.target()), || guard::clear_mapped(&layer, parts))?;
-    devices.mapped.push(Mapped { device, layer, what: what.into() });
-    Ok(cleared)
-}
+    fn note(&mut self, fact: &str, value: impl Into<String>) {
+        self.devices.facts.insert(fact.into(), value.into());
+    }
 
-fn attach_virtual(
-    devices: &mut Devices,
-    settings: &StorageSettings,
-    places: &Places,
-    steps: &mut Steps,
-) -> Result<Cleared, Error> {
-    let file = virtual_disk::recording_disk(places.images);
-    let (device, cleared) = steps.run("attach device", || guard::clear_virtual(&file, settings))?;
-    virtual_disk::describe_cache(device.path(), settings.cache)?;
-    devices.facts.insert("device".into(), virtual_disk::describe(settings));
-    if let Attached::Loop(device) = device {
-        devices.facts.extend(device.sector_bytes().map(|bytes| ("device_sector_bytes".into(), bytes.to_string())));
-        devices.attached.push((device, file));
+    /// What the filesystem stands on: one disk, or a stripe over several.
+    fn volume(&mut self) -> Result<Cleared, Error> {
+        let mut disks = Vec::new();
+        for (what, bytes) in self.settings.disks() {
+            disks.push(self.disk(&what, bytes)?);
+        }
+        match Layer::stripe(self.settings) {
+            Some(stripe) => self.lay(stripe, "device", disks),
+            None => Ok(disks.pop().expect("a volume has a disk")),
+        }
     }
-    Ok(cleared)
-}
 
-fn attach(
-    devices: &mut Devices,
-    settings: &StorageSettings,
-    what: &str,
-    bytes: u64,
-    places: &Places,
-    steps: &mut Steps,
-) -> Result<Cleared, Error> {
-    if settings.device == Device::Virtual {
-        return attach_virtual(devices, settings, places, steps);
+    /// An image as a disk, as slow as it is asked to be.
+    fn disk(&mut self, what: &str, bytes: u64) -> Result<Cleared, Error> {
+        let image = self.attach(what, bytes)?;
+        match Layer::delay(self.settings) {
+            Some(delay) => self.lay(delay, what, vec![image]),
+            None => Ok(image),
+        }
     }
-    let image = image::path(places.images, what, bytes);
-    let (device, cleared) = steps.run(&format!("attach {what}"), || guard::clear_image(&image, bytes))?;
-    let Some(device) = device else {
-        let fact = format!("disk of the guest kernel on an image of {bytes} bytes");
-        devices.facts.insert(what.into(), fact);
-        return Ok(cleared);
-    };
-    let direct = if device.direct_io() { "on" } else { "refused by the kernel" };
-    devices.facts.insert(what.into(), format!("loop device on an image of {bytes} bytes, direct I/O {direct}"));
-    if let Some(host) =
-        places.images.canonicalize().ok().and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned())
-    {
-        let options = host.options.iter().chain(&host.super_options).cloned().collect::<Vec<_>>().join(",");
-        devices.facts.insert(format!("{what}_image_on"), format!("{} ({options})", host.filesystem));
+
+    /// Lays a layer over what was made so far.
+    fn lay(&mut self, layer: Layer, what: &str, parts: Vec<Cleared>) -> Result<Cleared, Error> {
+        let step = format!("{} {what}", layer.target());
+        let (device, cleared) = self.steps.run(&step, || guard::clear_mapped(&layer, parts))?;
+        self.devices.mapped.push(Mapped { device, layer, what: what.into() });
+        Ok(cleared)
     }
-    devices.attached.push((device, image));
-    Ok(cleared)
+
+    fn attach_virtual(&mut self) -> Result<Cleared, Error> {
+        let (settings, file) = (self.settings, virtual_disk::recording_disk(self.places.images));
+        let (device, cleared) = self.steps.run("attach device", || guard::clear_virtual(&file, settings))?;
+        virtual_disk::describe_cache(device.path(), settings.cache)?;
+        self.note("device", virtual_disk::describe(settings));
+        if let Attached::Loop(device) = device {
+            device.sector_bytes().into_iter().for_each(|bytes| self.note("device_sector_bytes", bytes.to_string()));
+            self.devices.attached.push((device, file));
+        }
+        Ok(cleared)
+    }
+
+    fn attach(&mut self, what: &str, bytes: u64) -> Result<Cleared, Error> {
+        if self.settings.device == Device::Virtual {
+            return self.attach_virtual();
+        }
+        let images = self.places.images;
+        let image = image::path(images, what, bytes);
+        let (device, cleared) = self.steps.run(&format!("attach {what}"), || guard::clear_image(&image, bytes))?;
+        let Some(device) = device else {
+            self.note(what, format!("disk of the guest kernel on an image of {bytes} bytes"));
+            return Ok(cleared);
+        };
+        let direct = if device.direct_io() { "on" } else { "refused by the kernel" };
+        self.note(what, format!("loop device on an image of {bytes} bytes, direct I/O {direct}"));
+        if let Some(host) =
+            images.canonicalize().ok().and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned())
+        {
+            let options = host.options.iter().chain(&host.super_options).cloned().collect::<Vec<_>>().join(",");
+            self.note(&format!("{what}_image_on"), format!("{} ({options})", host.filesystem));
+        }
+        self.devices.attached.push((device, image));
+        Ok(cleared)
+    }
 }
 
 /// A study about discards wants the image as they leave it.
