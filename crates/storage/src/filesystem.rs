@@ -151,12 +151,12 @@ pub(crate) struct MountType {
     pub(crate) name: &'static str,
     /// A folder where it lists all its options, in a folder for each device.
     pub(crate) options_folder: Option<&'static str>,
-    /// Options that are in force without being shown.
-    pub(crate) hidden_defaults: Words,
+    /// Options that are in force without being shown, with a space between each.
+    pub(crate) hidden_defaults: &'static str,
     /// Options that are shown by another name: as asked, and as shown.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
     /// Options that it accepts and ignores, and why.
-    pub(crate) ignored: (Words, &'static str),
+    pub(crate) ignored: (&'static str, &'static str),
     /// Options, by their names, that it obeys and never shows.
     pub(crate) unshown: Words,
     /// Options that don't go together.
@@ -271,9 +271,9 @@ pub(crate) const PLAIN: Filesystem = Filesystem {
 pub(crate) const PLAIN_MOUNT: MountType = MountType {
     name: "",
     options_folder: None,
-    hidden_defaults: &[],
+    hidden_defaults: "",
     renamed: &[],
-    ignored: (&[], ""),
+    ignored: ("", ""),
     unshown: &[],
     conflicts: &[],
     flushless: &["nobarrier"],

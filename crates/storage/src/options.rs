@@ -139,11 +139,11 @@ fn data_option(kind: &MountType, option: &str, listed: &[String]) -> Option<Stri
     if let Some(found) = denial {
         return Some(format!("mount option `{option}` did not take effect: the kernel shows `{found}`"));
     }
-    if kind.hidden_defaults.contains(&&*wanted) || kind.unshown.contains(&key) {
+    if kind.hidden_defaults.split(' ').any(|default| default == wanted) || kind.unshown.contains(&key) {
         return None;
     }
     let (ignored, why_ignored) = kind.ignored;
-    let why = if ignored.contains(&key) { why_ignored } else { "the kernel does not list it" };
+    let why = if ignored.split(' ').any(|option| option == key) { why_ignored } else { "the kernel does not list it" };
     Some(format!("mount option `{option}` did not take effect: {why}"))
 }
 

@@ -15,7 +15,7 @@ pub(crate) const BCACHEFS: Filesystem = Filesystem {
     own_presets: &[mounted("compression-zstd", &["compression=zstd"], "data compressed by zstd")],
     mount: MountType {
         name: "bcachefs",
-        hidden_defaults: &["nodiscard"],
+        hidden_defaults: "nodiscard",
         durability: |options, _| match options.iter().find(|option| *option == "journal_flush_disabled") {
             Some(option) => {
                 Durability::because(Class::LosesRecent, format!("`{option}`: fsync does not flush the journal"))

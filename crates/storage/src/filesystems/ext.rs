@@ -130,17 +130,7 @@ const MOUNT: MountType = MountType {
         ("sysvgroups", "nogrpid"),
     ],
     ignored: (
-        &[
-            "bh",
-            "nobh",
-            "orlov",
-            "oldalloc",
-            "reservation",
-            "noreservation",
-            "journal",
-            "mblk_io_submit",
-            "nomblk_io_submit",
-        ],
+        "bh nobh orlov oldalloc reservation noreservation journal mblk_io_submit nomblk_io_submit",
         "ext4 accepts the option and ignores it: it was removed",
     ),
     unshown: &["journal_ioprio"],

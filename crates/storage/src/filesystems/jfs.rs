@@ -14,7 +14,7 @@ pub(crate) const JFS: Filesystem = Filesystem {
     bytes_min: 16 * MIB,
     mount: MountType {
         name: "jfs",
-        hidden_defaults: &["integrity", "nodiscard", "errors=remount-ro"],
+        hidden_defaults: "integrity nodiscard errors=remount-ro",
         durability: |_, _| {
             Durability::because(
                 Class::MayCorrupt,

@@ -20,7 +20,7 @@ pub(crate) const NILFS2: Filesystem = Filesystem {
     own_presets: &[mounted("order-strict", &["order=strict"], "data in order of its writing"), NOBARRIER],
     mount: MountType {
         name: "nilfs2",
-        hidden_defaults: &["order=relaxed", "barrier", "nodiscard", "errors=remount-ro"],
+        hidden_defaults: "order=relaxed barrier nodiscard errors=remount-ro",
         ..PLAIN_MOUNT
     },
     modules: &["nilfs2"],

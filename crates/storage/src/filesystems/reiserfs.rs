@@ -13,7 +13,7 @@ pub(crate) const REISERFS: Filesystem = Filesystem {
     own_presets: &[mounted("notail", &["notail"], "no packing of file tails"), JOURNAL, ORDERED, WRITEBACK],
     mount: MountType {
         name: "reiserfs",
-        hidden_defaults: &["data=ordered", "barrier=flush", "tail"],
+        hidden_defaults: "data=ordered barrier=flush tail",
         flushless: &["nobarrier", "barrier=none"],
         ..PLAIN_MOUNT
     },

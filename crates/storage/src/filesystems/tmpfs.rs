@@ -5,7 +5,7 @@ use observe::durability::{Class, Durability};
 
 pub(crate) const TMPFS: MountType = MountType {
     name: "tmpfs",
-    hidden_defaults: &["huge=never"],
+    hidden_defaults: "huge=never",
     durability: |_, _| Durability::because(Class::LosesAll, "tmpfs: memory only"),
     ..PLAIN_MOUNT
 };
