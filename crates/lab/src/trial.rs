@@ -78,8 +78,11 @@ struct Stopped {
 }
 
 impl Stopped {
-    fn at(step: &str) -> impl Fn(Box<dyn std::error::Error>) -> Stopped + '_ {
-        move |error| Stopped { step: step.into(), log: program_log(&*error), error }
+    fn at<E: Into<Box<dyn std::error::Error>>>(step: &str) -> impl Fn(E) -> Stopped {
+        move |error| {
+            let error = error.into();
+            Stopped { step: step.into(), log: program_log(&*error), error }
+        }
     }
 }
 
@@ -102,17 +105,17 @@ fn conduct(
     }
     let started = Instant::now();
     // Before the load has its CPUs: a disk is at home on none of them.
-    let disks = VirtualDisks::start(spec, work).map_err(|error| Stopped::at("virtual disk")(error.into()))?;
+    let disks = VirtualDisks::start(spec, work).map_err(Stopped::at("virtual disk"))?;
     if !trial.cpus.client.is_empty() {
         // Driver and engine of an embedded database are one process: these CPUs are the trial's.
-        affinity::pin(&trial.cpus.client).map_err(|error| Stopped::at("cpus")(std::io::Error::from(error).into()))?;
+        affinity::pin(&trial.cpus.client).map_err(std::io::Error::from).map_err(Stopped::at("cpus"))?;
     }
     trial.on_storage(disks, out, |run_context, workload, served, out| {
         run_context.load(workload, served.as_ref(), started, out)?;
         run_context.run_all(workload, told, out)?;
         let Some(served) = served.take() else { return Ok(()) };
         let stopping = Instant::now();
-        served.stop().map_err(|error| Stopped::at("stop server")(error.into()))?;
+        served.stop().map_err(Stopped::at("stop server"))?;
         out.step("stop server", stopping.elapsed().as_secs_f64());
         Ok(())
     })
@@ -134,6 +137,28 @@ impl Trial<'_> {
         (self.kind.read)(&self.spec.parameters)
     }
 
+    /// What a load is told of so many runs to come.
+    fn context<'a>(
+        &self,
+        reached: &Reached,
+        seed: u64,
+        runs: u32,
+        progress: &'a mut dyn FnMut(f64, f64),
+    ) -> Context<'a> {
+        Context {
+            data_folder: reached.data.clone(),
+            server: reached.server.clone(),
+            sockets: reached.sockets.clone(),
+            cache_folder: self.work.cache(),
+            seed,
+            goes_on: false,
+            runs,
+            client_cpus: self.cpus.client.clone(),
+            interrupted: &STOP,
+            progress,
+        }
+    }
+
     /// Makes the filesystems, starts the servers, lets `act` do with them what it will, and takes all away again. Servers that `act`
     /// leaves are ended by force. The disks are those that filesystems are made on, and end last.
     fn on_storage<W: Write>(
@@ -143,7 +168,7 @@ impl Trial<'_> {
         act: impl FnOnce(&mut RunContext, &mut dyn Workload, &mut Option<Served>, &mut Out<W>) -> Result<(), Stopped>,
     ) -> Result<(), Stopped> {
         let volumes = Volumes::provision(self.spec, self.work, &mut |name, seconds| out.step(name, seconds));
-        let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
+        let volumes = volumes.map_err(Stopped::at("provision"))?;
         let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
         let mut run_context =
             RunContext { trial: self, volumes: &volumes, reached, disks, loaded: Vec::new(), network: Vec::new() };
@@ -155,7 +180,7 @@ impl Trial<'_> {
             })
         });
         let torn = Instant::now();
-        let teardown = volumes.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
+        let teardown = volumes.tear_down().map_err(Stopped::at("tear down"));
         out.step("tear down", torn.elapsed().as_secs_f64());
         // The workload's own failure says more than the teardown that failed because of it.
         result.and(teardown)
@@ -186,7 +211,7 @@ impl RunContext<'_> {
             durability: Some(self.durability()),
         }));
         check_effects(spec.ineffective_options, &self.volumes.ineffective(), out)?;
-        let workload = self.trial.load().open().map_err(|error| Stopped::at("open")(error.into()))?;
+        let workload = self.trial.load().open().map_err(Stopped::at("open"))?;
         // Before its server, which listens where the agent reaches this machine.
         let client = Client::reach(self.trial).map_err(Stopped::at("reach the client"))?;
         self.network = client.as_ref().map_or(Vec::new(), Client::metrics);
@@ -249,16 +274,15 @@ impl RunContext<'_> {
         self.loaded = match served {
             Some(served) => served.loaded.clone(),
             None => {
-                let loaded = self
-                    .with_context(out, |context| workload.prepare(context))
-                    .map_err(|e| Stopped::at("load")(e.into()))?;
+                let loaded =
+                    self.with_context(out, |context| workload.prepare(context)).map_err(Stopped::at("load"))?;
                 out.step("load", load.elapsed().as_secs_f64());
                 loaded
             }
         };
         self.loaded.extend(self.network.iter().cloned());
         let settling = Instant::now();
-        self.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
+        self.volumes.settle().map_err(Stopped::at("settle"))?;
         out.step("settle", settling.elapsed().as_secs_f64());
         out.step("trial start to first load", started.elapsed().as_secs_f64());
         Ok(())
@@ -269,18 +293,9 @@ impl RunContext<'_> {
         out: &mut Out<impl Write>,
         act: impl FnOnce(&mut Context) -> Result<T, load::workload::Error>,
     ) -> Result<T, load::workload::Error> {
-        act(&mut Context {
-            data_folder: self.reached.data.clone(),
-            server: self.reached.server.clone(),
-            sockets: self.reached.sockets.clone(),
-            cache_folder: self.trial.work.cache(),
-            seed: self.trial.spec.seed,
-            goes_on: false,
-            runs: self.trial.spec.warm_up_runs + self.trial.spec.runs,
-            client_cpus: self.trial.cpus.client.clone(),
-            interrupted: &STOP,
-            progress: &mut |second, value| out.say(&Record::Progress { second, value }),
-        })
+        let Trial { spec, .. } = self.trial;
+        let progress = &mut |second, value| out.say(&Record::Progress { second, value });
+        act(&mut self.trial.context(&self.reached, spec.seed, spec.warm_up_runs + spec.runs, progress))
     }
 }
 
@@ -289,7 +304,7 @@ fn check_effects(how: Ineffective, ineffective: &[String], out: &mut Out<impl Wr
         return Ok(());
     }
     match how {
-        Ineffective::Fail => Err(Stopped::at("read back")(ineffective.join("; ").into())),
+        Ineffective::Fail => Err(Stopped::at("read back")(ineffective.join("; "))),
         Ineffective::Warn => {
             for message in ineffective {
                 out.warn(message.clone());
@@ -316,18 +331,7 @@ impl<W: Write> Listener for ServerListener<'_, '_, W> {
 
     fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, load::workload::Error> {
         let mut workload = self.run_context.trial.load().open()?;
-        workload.prepare(&mut Context {
-            data_folder: reached.data.clone(),
-            server: reached.server.clone(),
-            sockets: reached.sockets.clone(),
-            cache_folder: self.run_context.trial.work.cache(),
-            seed,
-            goes_on: false,
-            runs: 0,
-            client_cpus: self.run_context.trial.cpus.client.clone(),
-            interrupted: &STOP,
-            progress: &mut |_, _| {},
-        })
+        workload.prepare(&mut self.run_context.trial.context(reached, seed, 0, &mut |_, _| {}))
     }
 }
 

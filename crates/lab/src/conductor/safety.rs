@@ -3,13 +3,13 @@
 
 use super::event::{Ended, Error, Event, Stop, What};
 use super::session::Session;
-use crate::bench::{self, Bench, End, guest};
-use crash::plan::{Plan, PlannedScenario};
+use crate::bench::{self, End, guest};
+use crash::plan::PlannedScenario;
 use crash::safety::{Measurement, spec, spec_of_faults, why_not};
 use ledger::model::{MeasuredFaults, MeasuredSafety, Scenario};
 use observe::record::{Failure, Record};
 use serde_json::Value;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Measures both, as far as the study asks for them, of every scenario of which that is not known. The study would stop for this
 /// reason: gives why it does.
@@ -62,22 +62,12 @@ fn measure_all(session: &mut Session, settings: &study::Safety, what: What) -> R
         }
         let (number, total) = (index + 1, open.len());
         (session.watch)(Event::SafetyStarted { what, number, total, scenario: &scenario.label });
-        let watch = &mut *session.watch;
         let begun = session.bench.now();
-        let mut watch = |record: &Record| watch(Event::Record(record));
-        let measure = match what {
-            What::PowerCuts => measure_power_cuts,
-            What::Faults => measure_faults,
-        };
-        let ended = measure(plan, scenario, settings, session.bench, session.interrupted, &mut watch)?;
+        let ended = measure(session, what, scenario, settings)?;
         let now = session.bench.now();
         if !matches!(ended, Ended::Interrupted) {
-            (session.watch)(Event::SafetyEnded {
-                what,
-                scenario: &scenario.label,
-                ended: &ended,
-                seconds: now - begun,
-            });
+            let seconds = now - begun;
+            (session.watch)(Event::SafetyEnded { what, scenario: &scenario.label, ended: &ended, seconds });
         }
         if keep(session, what, &scenario.label, &asked, now, ended)? {
             return Ok(true);
@@ -131,68 +121,41 @@ fn keep(session: &mut Session, what: What, scenario: &str, asked: &Value, now: f
     Ok(false)
 }
 
-fn not(step: &str, cause: String) -> Ended {
-    Ended::Not(Failure { step: step.into(), causes: vec![cause], log: String::new() })
-}
-
-fn measure_power_cuts(
-    plan: &Plan,
+/// Measures a scenario, as far as that can be done.
+fn measure(
+    session: &mut Session,
+    what: What,
     scenario: &PlannedScenario,
     settings: &study::Safety,
-    bench: &mut dyn Bench,
-    interrupted: &AtomicBool,
-    watch: &mut dyn FnMut(&Record),
 ) -> Result<Ended, bench::Error> {
-    let not = |cause| not("power cut", cause);
+    let step = if what == What::PowerCuts { "power cut" } else { "failing disk" };
+    let spec_of = if what == What::PowerCuts { spec } else { spec_of_faults };
+    let not = |cause| Ended::Not(Failure { step: step.into(), causes: vec![cause], log: String::new() });
     if let Some(reason) = why_not(scenario, settings) {
         return Ok(not(reason));
     }
-    let mut measurement = Measurement::default();
-    let end = bench.run(&spec(plan, scenario, settings), interrupted, &mut |record| {
-        watch(&record);
-        measurement.take(record);
+    let (mut measurement, mut faults) = (Measurement::default(), None);
+    let watch = &mut *session.watch;
+    let end = session.bench.run(&spec_of(session.plan, scenario, settings), session.interrupted, &mut |record| {
+        watch(Event::Record(&record));
+        match record {
+            Record::Faults(found) => faults = Some(found),
+            record => measurement.take(record),
+        }
     })?;
     // What a search that was cut short has seen is not what it was asked for.
-    if interrupted.load(Ordering::Relaxed) {
+    if session.interrupted.load(Ordering::Relaxed) {
         return Ok(Ended::Interrupted);
     }
-    Ok(match end {
-        End::Finished => {
-            measurement.finished().map_or_else(|| not("the trial ended without a result".into()), Ended::Measured)
-        }
-        End::Failed(failure) => {
+    let nothing = || not("the trial ended without a result".into());
+    Ok(match (end, what) {
+        (End::Finished, What::PowerCuts) => measurement.finished().map_or_else(nothing, Ended::Measured),
+        (End::Finished, What::Faults) => faults.map_or_else(nothing, Ended::Faults),
+        (End::Failed(failure), What::PowerCuts) => {
             let killed = guest::panic_of(&failure).and_then(|why| measurement.killed(why));
             killed.map_or(Ended::Not(failure), Ended::Measured)
         }
-        End::Interrupted => Ended::Interrupted,
-    })
-}
-
-fn measure_faults(
-    plan: &Plan,
-    scenario: &PlannedScenario,
-    settings: &study::Safety,
-    bench: &mut dyn Bench,
-    interrupted: &AtomicBool,
-    watch: &mut dyn FnMut(&Record),
-) -> Result<Ended, bench::Error> {
-    let not = |cause| not("failing disk", cause);
-    if let Some(reason) = why_not(scenario, settings) {
-        return Ok(not(reason));
-    }
-    let mut found = None;
-    let end = bench.run(&spec_of_faults(plan, scenario, settings), interrupted, &mut |record| {
-        watch(&record);
-        if let Record::Faults(faults) = record {
-            found = Some(faults);
-        }
-    })?;
-    if interrupted.load(Ordering::Relaxed) {
-        return Ok(Ended::Interrupted);
-    }
-    Ok(match end {
-        End::Finished => found.map_or_else(|| not("the trial ended without a result".into()), Ended::Faults),
-        End::Failed(failure) => Ended::Not(failure),
-        End::Interrupted => Ended::Interrupted,
+        (End::Failed(failure), What::Faults) => Ended::Not(failure),
+        (End::Interrupted, _) => Ended::Interrupted,
     })
 }

@@ -48,18 +48,16 @@ fn record(
     let mut notes = Vec::new();
     trial.on_storage(VirtualDisks::default(), out, |run_context, workload, served, out| {
         if served.is_none() {
-            run_context
-                .with_context(out, |context| workload.prepare(context))
-                .map_err(|e| Stopped::at("load")(e.into()))?;
+            run_context.with_context(out, |context| workload.prepare(context)).map_err(Stopped::at("load"))?;
         }
-        run_context.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
+        run_context.volumes.settle().map_err(Stopped::at("settle"))?;
         let device = run_context.volumes.data.device_name.as_deref().unwrap_or_default();
         recorder.begin(device).map_err(Stopped::at("recording disk"))?;
         promised.by_settings = run_context.durability().class;
         let outcome = run_context.with_context(out, |context| workload.run(context));
-        notes = outcome.map_err(|error| Stopped::at("run")(error.into()))?.notes;
+        notes = outcome.map_err(Stopped::at("run"))?.notes;
         // What closing connections writes is a part of the log: SQLite's last one checkpoints and removes its own.
-        workload.cool().map_err(|error| Stopped::at("cool")(error.into()))?;
+        workload.cool().map_err(Stopped::at("cool"))?;
         // The server is left to be ended by force: what it would still write is not part of the log.
         recorder.stop().map_err(Stopped::at("recording disk"))
     })?;

@@ -32,7 +32,7 @@ impl RunContext<'_> {
             turns.judge(out)?;
         }
         let verifying = Instant::now();
-        self.with_context(out, |context| workload.verify(context)).map_err(|e| Stopped::at("verify")(e.into()))?;
+        self.with_context(out, |context| workload.verify(context)).map_err(Stopped::at("verify"))?;
         out.step("verify", verifying.elapsed().as_secs_f64());
         Ok(())
     }
@@ -45,11 +45,10 @@ impl RunContext<'_> {
         out: &mut Out<impl Write>,
     ) -> Result<(), Stopped> {
         let warm_up = run < self.trial.spec.warm_up_runs;
-        let ready = self.with_context(out, |context| workload.ready(context));
-        ready.map_err(|error| Stopped::at("make ready")(error.into()))?;
+        self.with_context(out, |context| workload.ready(context)).map_err(Stopped::at("make ready"))?;
         if self.trial.spec.cache == Cache::Cold {
-            workload.cool().map_err(|error| Stopped::at("cool")(error.into()))?;
-            storage::drop_caches().map_err(|error| Stopped::at("cool")(error.into()))?;
+            workload.cool().map_err(Stopped::at("cool"))?;
+            storage::drop_caches().map_err(Stopped::at("cool"))?;
         }
         out.say(&Record::RunStarted { run, warm_up });
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
@@ -58,7 +57,7 @@ impl RunContext<'_> {
             self.volumes.log_device(),
             Some(self.volumes.data.place()),
         );
-        self.disks.begin().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
+        self.disks.begin().map_err(Stopped::at("virtual disk"))?;
         let outcome = self.with_context(out, |context| {
             // All runs of a trial are one long load, so that what is measured is a server at work and not one that was just made ready.
             context.goes_on = run > 0;
@@ -66,12 +65,12 @@ impl RunContext<'_> {
         });
         let flush_seconds = turns.as_ref().map(|turns| turns.flush(self.volumes)).transpose()?;
         let telemetry = sampler.stop();
-        let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
-        self.disks.stop().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
+        let mut outcome = outcome.map_err(Stopped::at("run"))?;
+        self.disks.stop().map_err(Stopped::at("virtual disk"))?;
         // The one place where a run with errors stands or fails, whatever the workload.
         match &mut turns {
             Some(turns) => turns.note(&outcome.asked),
-            None => outcome.asked.judge().map_err(|error| Stopped::at("run")(error.into()))?,
+            None => outcome.asked.judge().map_err(Stopped::at("run"))?,
         }
         let mut metrics = std::mem::take(&mut outcome.metrics);
         metrics.extend(outcome.asked.metrics());
@@ -82,7 +81,7 @@ impl RunContext<'_> {
         metrics.extend(self.loaded.iter().cloned());
         outcome.series.extend(telemetry.series);
         if !warm_up {
-            self.disks.check().map_err(|error| Stopped::at("run")(error.into()))?;
+            self.disks.check().map_err(Stopped::at("run"))?;
             self.check_primary(&metrics)?;
         }
         if let (Some(turns), Some(flush_seconds)) = (&turns, flush_seconds) {
@@ -114,7 +113,7 @@ impl RunContext<'_> {
         let found = metrics.iter().find(|measured| measured.metric.name == primary);
         match found {
             Some(measured) if measured.value.is_finite() => Ok(()),
-            _ => Err(Stopped::at("run")(format!("the run yielded no `{primary}`").into())),
+            _ => Err(Stopped::at("run")(format!("the run yielded no `{primary}`"))),
         }
     }
 

@@ -38,21 +38,20 @@ impl<'a> Turns<'a> {
 
     /// Stands still until it is told to go on.
     pub(super) fn wait(&mut self, volumes: &Volumes, out: &mut Out<impl Write>) -> Result<(), Stopped> {
-        let failed = |error: nix::Error| Stopped::at("stand still")(error.into());
-        sandbox::isolation::stand_still(true).map_err(failed)?;
+        sandbox::isolation::stand_still(true).map_err(Stopped::at("stand still"))?;
         let before = moved_bytes(volumes);
         out.say(&Record::Waiting);
         // The sender's thread ends the process before it hangs up.
         let _ = self.told.recv();
         self.standstill_bytes = moved_bytes(volumes).saturating_sub(before);
-        sandbox::isolation::stand_still(false).map_err(failed)?;
-        if STOP.load(Ordering::Relaxed) { Err(Stopped::at("wait")(INTERRUPTED.into())) } else { Ok(()) }
+        sandbox::isolation::stand_still(false).map_err(Stopped::at("stand still"))?;
+        if STOP.load(Ordering::Relaxed) { Err(Stopped::at("wait")(INTERRUPTED)) } else { Ok(()) }
     }
 
     /// Writes out what the turn left behind, and says how long that took.
     pub(super) fn flush(&self, volumes: &Volumes) -> Result<f64, Stopped> {
         let flushing = Instant::now();
-        volumes.flush().map_err(|error| Stopped::at("flush")(error.into()))?;
+        volumes.flush().map_err(Stopped::at("flush"))?;
         Ok(flushing.elapsed().as_secs_f64())
     }
 
@@ -91,7 +90,7 @@ impl<'a> Turns<'a> {
     /// Judges all turns as one run.
     pub(super) fn judge(&self, out: &mut Out<impl Write>) -> Result<(), Stopped> {
         let Some(asked) = &self.asked else { return Ok(()) };
-        asked.judge().map_err(|error| Stopped::at("run")(error.into()))?;
+        asked.judge().map_err(Stopped::at("run"))?;
         for message in asked.notes() {
             out.say(&Record::Note { message });
         }

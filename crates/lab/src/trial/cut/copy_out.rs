@@ -11,19 +11,19 @@ use std::process::Command;
 
 /// Brings it up and copies.
 pub(super) fn conduct(trial: &Trial, name: &str, out: &mut Out<impl Write>) -> Result<(), Stopped> {
-    let image: Image = name.parse().map_err(|error: powercut::states::NameError| Stopped::at("image")(error.into()))?;
+    let image = name.parse::<Image>().map_err(Stopped::at("image"))?;
     let scenario = &trial.spec.scenario;
     let served = Kept::find(trial.work, scenario).and_then(|kept| kept.serve(trial.work, &image));
-    let replayed = served.map_err(|error| Stopped::at("recording disk")(error.into()))?;
+    let replayed = served.map_err(Stopped::at("recording disk"))?;
     let mut after = replayed.after.map_err(|error| {
-        let mut stopped = Stopped::at(RECOVERY)(error.into());
+        let mut stopped = Stopped::at(RECOVERY)(error);
         stopped.log.push('\n');
         stopped.log.push_str(replayed.checked.as_deref().unwrap_or_default());
         stopped
     })?;
     let (kernel, checker) = (after.kernel_said(), after.checker_said.take());
     let copied = copy(&trial.work.mount_point(), &copy_folder(trial.work, scenario, name));
-    let lacking = copied.map_err(|error| Stopped::at("copy")(error.into()))?;
+    let lacking = copied.map_err(Stopped::at("copy"))?;
     out.say(&Record::CopiedOut(CopiedOut { checker, kernel, lacking }));
     Ok(())
 }

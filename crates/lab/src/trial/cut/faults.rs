@@ -14,9 +14,9 @@ pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out<im
     let loaded = load(trial, cut, out)?;
     out.step("load", started.elapsed().as_secs_f64());
     if let Some(case) = &asked.replay {
-        let case = case.parse().map_err(|error: powercut::fault::NameError| Stopped::at("case")(error.into()))?;
-        let replayed =
-            faults::replay(&loaded, trial.spec, trial.work, asked, &case).map_err(Stopped::at("failing disk"))?;
+        let case = case.parse::<powercut::fault::Case>().map_err(Stopped::at("case"))?;
+        let replayed = faults::replay(&loaded, trial.spec, trial.work, asked, &case);
+        let replayed = replayed.map_err(Stopped::at("failing disk"))?;
         out.say(&Record::FaultReplayed(Box::new(replayed)));
         return Ok(());
     }
@@ -31,13 +31,12 @@ fn load(trial: &Trial, cut: &Cut, out: &mut Out<impl Write>) -> Result<Loaded, S
     let beginning = Beginning::start(trial.work, trial.spec, cut).map_err(Stopped::at("recording disk"))?;
     trial.on_storage(VirtualDisks::default(), out, |run_context, workload, served, out| {
         match served.take() {
-            Some(served) => served.stop().map_err(|error| Stopped::at("stop server")(error.into()))?,
+            Some(served) => served.stop().map_err(Stopped::at("stop server"))?,
             None => {
-                let prepared = run_context.with_context(out, |context| workload.prepare(context));
-                prepared.map_err(|error| Stopped::at("load")(error.into()))?;
+                run_context.with_context(out, |context| workload.prepare(context)).map_err(Stopped::at("load"))?;
             }
         }
-        run_context.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))
+        run_context.volumes.settle().map_err(Stopped::at("settle"))
     })?;
     beginning.finish().map_err(Stopped::at("recording disk"))
 }
