@@ -118,18 +118,8 @@ pub fn search(
         flushes: count(RequestKind::Flush),
         reads: count(RequestKind::Read),
         possible: (strikes.len() * Continuation::ALL.len()) as u64,
-        cases: 0,
-        not_struck: 0,
-        drawn: 0,
-        drawn_struck: Some(0),
-        is_complete: false,
         blocks: asked.blocks.clone().unwrap_or_default(),
-        honest: 0,
-        honest_bad: 0,
-        rows: Vec::new(),
-        notes: Vec::new(),
-        seconds: 0.0,
-        ended_early: false,
+        ..FaultsFound::default()
     };
     let until = started + Duration::from_secs_f64(asked.budget_seconds);
     let last = (reference.traced.len() as u64).max(1);

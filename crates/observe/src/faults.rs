@@ -26,45 +26,33 @@ pub enum Consequence {
     Wrong,
 }
 
+/// What each is called, and what that means in a sentence, in their order.
+const SAID: [(&str, &str); 8] = [
+    ("nothing", "nobody noticed, and nothing was wrong"),
+    ("told", "an error reached the client, and nothing wrong was read later"),
+    ("stopped", "the server ended itself, and came back whole"),
+    ("false failure", "an error was reported for a commit, but its change is there"),
+    ("hang", "the client had no answer"),
+    ("does not come back", "filesystem or server did not come back, or what they hold was found damaged"),
+    ("lost", "an acknowledged commit is gone, and nobody said so"),
+    ("wrong", "wrong content was read, and nobody said so"),
+];
+
 impl Consequence {
     /// All, best first.
-    pub const ALL: [Consequence; 8] = [
-        Consequence::Nothing,
-        Consequence::Told,
-        Consequence::Stopped,
-        Consequence::FalseFailure,
-        Consequence::Hang,
-        Consequence::NotBack,
-        Consequence::Lost,
-        Consequence::Wrong,
-    ];
+    pub const ALL: [Consequence; 8] = {
+        use Consequence::{FalseFailure, Hang, Lost, NotBack, Nothing, Stopped, Told, Wrong};
+        [Nothing, Told, Stopped, FalseFailure, Hang, NotBack, Lost, Wrong]
+    };
 
     /// In words, as reports show it.
     pub fn words(self) -> &'static str {
-        match self {
-            Consequence::Nothing => "nothing",
-            Consequence::Told => "told",
-            Consequence::Stopped => "stopped",
-            Consequence::FalseFailure => "false failure",
-            Consequence::Hang => "hang",
-            Consequence::NotBack => "does not come back",
-            Consequence::Lost => "lost",
-            Consequence::Wrong => "wrong",
-        }
+        SAID[self as usize].0
     }
 
     /// What that means, in a sentence.
     pub fn help(self) -> &'static str {
-        match self {
-            Consequence::Nothing => "nobody noticed, and nothing was wrong",
-            Consequence::Told => "an error reached the client, and nothing wrong was read later",
-            Consequence::Stopped => "the server ended itself, and came back whole",
-            Consequence::FalseFailure => "an error was reported for a commit, but its change is there",
-            Consequence::Hang => "the client had no answer",
-            Consequence::NotBack => "filesystem or server did not come back, or what they hold was found damaged",
-            Consequence::Lost => "an acknowledged commit is gone, and nobody said so",
-            Consequence::Wrong => "wrong content was read, and nobody said so",
-        }
+        SAID[self as usize].1
     }
 
     /// Whether data are gone or wrong without a word.
@@ -134,7 +122,7 @@ impl Row {
 }
 
 /// What a failing disk does to one scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultsFound {
     /// Requests of the load on a disk that is well: writes, flushes, reads.
     pub writes: u64,

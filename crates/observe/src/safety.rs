@@ -29,14 +29,7 @@ impl Grade {
 
     /// Its letter.
     pub fn letter(self) -> &'static str {
-        match self {
-            Grade::A => "A",
-            Grade::B => "B",
-            Grade::C => "C",
-            Grade::D => "D",
-            Grade::E => "E",
-            Grade::F => "F",
-        }
+        ["A", "B", "C", "D", "E", "F"][self as usize]
     }
 
     /// The class with this letter.
