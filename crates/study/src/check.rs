@@ -138,12 +138,16 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
+    fn wrong(&mut self, message: impl Into<String>, span: Option<Range<usize>>, label: impl Into<String>) {
+        self.problems.push(Problem::new(message, span, label));
+    }
+
     /// The tables of a list `[[name]]`; what is no list is a problem, and has none.
     fn list(&mut self, name: &str) -> &'a [Node] {
         let Some(node) = self.root.get(name) else { return &[] };
         let Content::List(nodes) = &node.content else {
             let (message, label) = (format!("`{name}` is not a list"), format!("a list of tables: [[{name}]]"));
-            self.problems.push(Problem::new(message, node.span.clone(), label));
+            self.wrong(message, node.span.clone(), label);
             return &[];
         };
         nodes
@@ -228,7 +232,7 @@ impl<'a> Checker<'a> {
         if !workloads.contains(&workload) {
             let label = format!("workloads of this study: {}", workloads.join(", "));
             let message = format!("a {list}'s `workload` can't be \"{workload}\"");
-            self.problems.push(Problem::new(message, span, label));
+            self.wrong(message, span, label);
         }
     }
 
@@ -248,19 +252,15 @@ impl<'a> Checker<'a> {
             if !varying.contains(&factor.as_str()) {
                 let label = format!("factors that vary it: {}", varying.join(", "));
                 let message = format!("a table's `{key}` can't be \"{factor}\"");
-                self.problems.push(Problem::new(message, span(key), label));
+                self.wrong(message, span(key), label);
             }
         }
         if rows == columns && !rows.is_empty() {
             let message = "a table's `rows` and `columns` are the same factor";
-            self.problems.push(Problem::new(message, span("columns"), "two factors"));
+            self.wrong(message, span("columns"), "two factors");
         }
         if text("metric").is_empty() {
-            self.problems.push(Problem::new(
-                "a table without a `metric`",
-                node.span.clone(),
-                "a metric of its workload",
-            ));
+            self.wrong("a table without a `metric`", node.span.clone(), "a metric of its workload");
         }
         let only = self.only(node, &map, factors);
         let published = node.get("published").and_then(|node| table::published(node, self.problems));
@@ -284,7 +284,7 @@ impl<'a> Checker<'a> {
                 only.push((name, wanted));
             } else {
                 let message = format!("`{wanted}` in `where` is not a level of `{name}`");
-                self.problems.push(Problem::new(message, span, format!("its levels: {}", labels.join(", "))));
+                self.wrong(message, span, format!("its levels: {}", labels.join(", ")));
             }
         }
         only
@@ -353,11 +353,11 @@ impl<'a> Checker<'a> {
 
     fn name(&mut self, name: &str) {
         if name.is_empty() {
-            self.problems.push(Problem::new("the study has no name", None, "name = \"…\" at the top of the file"));
+            self.wrong("the study has no name", None, "name = \"…\" at the top of the file");
         } else if !is_name(name) {
             let span = self.root.get("name").and_then(|node| node.span.clone());
             let label = NAME;
-            self.problems.push(Problem::new(format!("{name:?} can't be a study's name"), span, label));
+            self.wrong(format!("{name:?} can't be a study's name"), span, label);
         }
     }
 
@@ -366,11 +366,7 @@ impl<'a> Checker<'a> {
         let mut checked = defaults(settings);
         let Some(node) = node else { return checked };
         if !node.is_table() {
-            self.problems.push(Problem::new(
-                format!("`{of}` is not a table"),
-                node.span.clone(),
-                format!("[{of}] and its settings"),
-            ));
+            self.wrong(format!("`{of}` is not a table"), node.span.clone(), format!("[{of}] and its settings"));
             return checked;
         }
         let path = |key: &str| if of.is_empty() { key.to_string() } else { format!("{of}.{key}") };
@@ -401,7 +397,7 @@ impl<'a> Checker<'a> {
         let entries = self.root.get("workload").map(Node::entries).unwrap_or_default();
         if entries.is_empty() {
             let label = format!("a table [workload.NAME]; workloads: {}", known.join(", "));
-            self.problems.push(Problem::new("the study has no workload", None, label));
+            self.wrong("the study has no workload", None, label);
         }
         let mut workloads = Vec::new();
         for entry in entries {
@@ -428,7 +424,7 @@ impl<'a> Checker<'a> {
             let span = node.and_then(|node| node.get("rounds_max")).and_then(|node| node.span.clone());
             let message =
                 format!("`design.rounds_max` ({rounds_max}) is below `design.rounds_min` ({})", design.rounds_min);
-            self.problems.push(Problem::new(message, span, "at least rounds_min"));
+            self.wrong(message, span, "at least rounds_min");
         }
         if design.mode == Mode::Tune && rounds_max < TUNE_ROUNDS_MIN {
             let span = node.and_then(|node| node.get("mode")).and_then(|node| node.span.clone());
@@ -436,7 +432,7 @@ impl<'a> Checker<'a> {
                 format!("`design.mode` is \"tune\", and `design.rounds_max` ({rounds_max}) leaves nothing to save");
             let label =
                 format!("scenarios are dropped after round 4 at the earliest: at least {TUNE_ROUNDS_MIN} rounds");
-            self.problems.push(Problem::new(message, span, label));
+            self.wrong(message, span, label);
         }
         (self.problems.len() == before).then_some(Design { rounds_max, ..design })
     }
@@ -447,7 +443,7 @@ impl<'a> Checker<'a> {
         let table = self.table("safety", Some(node), SAFETY);
         for (name, message, label) in safety::problems(&table) {
             let span = node.get(name).and_then(|node| node.span.clone());
-            self.problems.push(Problem::new(message, span, label));
+            self.wrong(message, span, label);
         }
         (self.problems.len() == before).then(|| Safety::from_map(&table))
     }
@@ -455,11 +451,7 @@ impl<'a> Checker<'a> {
     fn factors(&mut self, base: &Base) -> Vec<Factor> {
         let Some(node) = self.root.get("factors") else { return Vec::new() };
         if !node.is_table() {
-            self.problems.push(Problem::new(
-                "`factors` is not a table",
-                node.span.clone(),
-                "[factors] and a line for each",
-            ));
+            self.wrong("`factors` is not a table", node.span.clone(), "[factors] and a line for each");
         }
         let mut factors: Vec<Factor> = Vec::new();
         for written in factor::flatten(node) {
@@ -475,21 +467,17 @@ impl<'a> Checker<'a> {
         let name = &factor.name;
         let shared = |known: &Factor| factor.paths().find(|path| known.paths().any(|other| other == *path));
         if earlier.iter().any(|known| known.name == *name) {
-            self.problems.push(Problem::new(
-                format!("the factor `{name}` stands twice"),
-                factor.span.clone(),
-                "each factor once",
-            ));
+            self.wrong(format!("the factor `{name}` stands twice"), factor.span.clone(), "each factor once");
         } else if let Some((known, path)) = earlier.iter().find_map(|known| Some((known, shared(known)?))) {
             let message = format!("the factors `{}` and `{name}` both set `{path}`", known.name);
-            self.problems.push(Problem::new(message, factor.span.clone(), "one of them would have no effect"));
+            self.wrong(message, factor.span.clone(), "one of them would have no effect");
         }
         let workloads = factor.paths().filter_map(|path| path.strip_prefix("workload.")?.split('.').next());
         if let Some(absent) =
             workloads.into_iter().find(|workload| !base.workloads.iter().any(|known| known.0 == *workload))
         {
             let message = format!("the factor `{name}` varies the workload `{absent}`, which this study does not have");
-            self.problems.push(Problem::new(message, factor.span.clone(), format!("add [workload.{absent}]")));
+            self.wrong(message, factor.span.clone(), format!("add [workload.{absent}]"));
         }
     }
 }

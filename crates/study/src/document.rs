@@ -203,11 +203,8 @@ impl Reader {
             DeValue::Boolean(value) => Value::from(*value),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or_else(
                 |_| {
-                    self.problems.push(Problem::new(
-                        format!("{} is too large", number.as_str()),
-                        span,
-                        "whole numbers have 64 bits",
-                    ));
+                    let message = format!("{} is too large", number.as_str());
+                    self.problems.push(Problem::new(message, span, "whole numbers have 64 bits"));
                     Value::Null
                 },
                 Value::from,

@@ -139,11 +139,8 @@ pub fn check(written: Written, catalogue: &dyn Catalogue, problems: &mut Vec<Pro
         }
     };
     if levels.is_empty() && problems.len() == before {
-        problems.push(Problem::new(
-            format!("the factor `{name}` has no levels"),
-            node.span.clone(),
-            "at least one level",
-        ));
+        let message = format!("the factor `{name}` has no levels");
+        problems.push(Problem::new(message, node.span.clone(), "at least one level"));
     }
     settle_labels(&mut levels);
     (problems.len() == before).then_some(Factor { name, levels, span, named })
@@ -230,11 +227,8 @@ fn named_level(entry: &Entry, catalogue: &dyn Catalogue, problems: &mut Vec<Prob
     for (path, span, node) in flatten(&entry.node) {
         let Some(setting) = setting_at(&path, span.clone(), catalogue, problems) else { continue };
         if level.settings.iter().any(|known| known.0 == path) {
-            problems.push(Problem::new(
-                format!("the level `{}` sets `{path}` twice", entry.key),
-                span,
-                "each setting once",
-            ));
+            let message = format!("the level `{}` sets `{path}` twice", entry.key);
+            problems.push(Problem::new(message, span, "each setting once"));
         }
         match setting.check(&node.json()) {
             Ok(value) => level.settings.push((path, value)),

@@ -118,19 +118,12 @@ fn exclude(study: &Study, rule: &Rule, all: &mut Vec<Combination>, problems: &mu
     if all.len() < before {
         return;
     }
-    problems.push(if named_by(study, Some(rule)).is_empty() {
-        Problem::new(
-            "this exclude matches no scenario",
-            rule.span.clone(),
-            "a combination of levels that the factors make",
-        )
+    let (message, label) = if named_by(study, Some(rule)).is_empty() {
+        ("this exclude matches no scenario", "a combination of levels that the factors make")
     } else {
-        Problem::new(
-            "this exclude takes out nothing",
-            rule.span.clone(),
-            "an exclude above it took these scenarios out already",
-        )
-    });
+        ("this exclude takes out nothing", "an exclude above it took these scenarios out already")
+    };
+    problems.push(Problem::new(message, rule.span.clone(), label));
 }
 
 fn include(study: &Study, index: usize, all: &mut Vec<Combination>, problems: &mut Vec<Problem>) {
@@ -146,19 +139,12 @@ fn include(study: &Study, index: usize, all: &mut Vec<Combination>, problems: &m
     let none_named = added.is_empty();
     added.retain(|combination| !there.contains(&(&*combination.workload, &combination.levels[..])));
     if added.is_empty() {
-        problems.push(if none_named {
-            Problem::new(
-                "this include matches no scenario",
-                rule.span.clone(),
-                "levels of factors that concern one workload",
-            )
+        let (message, label) = if none_named {
+            ("this include matches no scenario", "levels of factors that concern one workload")
         } else {
-            Problem::new(
-                "this include changes nothing",
-                rule.span.clone(),
-                "its scenarios are there already; give it other settings",
-            )
-        });
+            ("this include changes nothing", "its scenarios are there already; give it other settings")
+        };
+        problems.push(Problem::new(message, rule.span.clone(), label));
     }
     if !rule.settings.is_empty() {
         added.iter_mut().for_each(|combination| combination.includes.push(index));

@@ -39,12 +39,8 @@ impl Problem {
     /// A key that nobody knows.
     pub(crate) fn unknown_key(key: &str, of: &str, known: &[&str], span: Option<Range<usize>>) -> Problem {
         let hint = settings::nearest_name(key, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-        Problem::new(
-            format!("`{key}` is not a setting of {of}"),
-            span,
-            format!("settings of {of}: {}", known.join(", ")),
-        )
-        .hint(hint)
+        let label = format!("settings of {of}: {}", known.join(", "));
+        Problem::new(format!("`{key}` is not a setting of {of}"), span, label).hint(hint)
     }
 
     /// A level that a factor does not have.

@@ -25,7 +25,7 @@ impl Checker<'_> {
             (None, Some(value)) => Bound::AtLeast(value),
             _ => {
                 let label = "one of `at_most` and `at_least`, a number in the metric's own unit";
-                self.problems.push(Problem::new("a limit needs one bound", node.span.clone(), label));
+                self.wrong("a limit needs one bound", node.span.clone(), label);
                 return None;
             }
         };

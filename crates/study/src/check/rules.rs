@@ -35,7 +35,7 @@ impl Checker<'_> {
     pub(super) fn rule(&mut self, kind: RuleKind, node: &Node, base: &Base, factors: &mut [Factor]) -> Option<Rule> {
         if !node.is_table() {
             let message = format!("`{}` is not a table of factors and levels", kind.name());
-            self.problems.push(Problem::new(message, node.span.clone(), "like { \"storage.filesystem\" = \"ext4\" }"));
+            self.wrong(message, node.span.clone(), "like { \"storage.filesystem\" = \"ext4\" }");
             return None;
         }
         let before = self.problems.len();
@@ -59,7 +59,7 @@ impl Checker<'_> {
         }
         if rule.workload.is_none() && rule.levels.is_empty() && self.problems.len() == before {
             let message = format!("`{}` names no factor", kind.name());
-            self.problems.push(Problem::new(message, node.span.clone(), "factors and their levels"));
+            self.wrong(message, node.span.clone(), "factors and their levels");
         }
         (self.problems.len() == before).then_some(rule)
     }
@@ -114,7 +114,7 @@ impl Checker<'_> {
         let setting = factor::setting_at(path, span.clone(), self.catalogue, self.problems)?;
         if let Some(factor) = factors.iter().find(|factor| factor.paths().any(|known| known == path)) {
             let message = format!("the factor `{}` sets `{path}` already", factor.name);
-            self.problems.push(Problem::new(message, span, "factors, their levels, and settings that no factor makes"));
+            self.wrong(message, span, "factors, their levels, and settings that no factor makes");
             return None;
         }
         Some((path.to_string(), factor::path_level(path, setting, value, self.problems)?.key))

@@ -5,7 +5,6 @@ use crate::Catalogue;
 use crate::matrix::matrix;
 use crate::own_settings::Screening;
 use crate::plan::plan;
-use crate::problem::Problem;
 use serde_json::{Map, Value};
 use settings::{Kind, Setting};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -20,7 +19,7 @@ impl Checker<'_> {
         if let Some(message) = problem {
             let span = self.root.get("design").and_then(|node| node.get("screen")).and_then(|node| node.span.clone());
             let label = "\"auto\" screens where it can and it saves something, \"off\" measures everything";
-            self.problems.push(Problem::new(message, span, label));
+            self.wrong(message, span, label);
         }
     }
 
@@ -56,7 +55,7 @@ impl Checker<'_> {
                     let span =
                         table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
                     let label = format!("in the scenario `{}`", combination.label(study));
-                    self.problems.push(Problem::new(message, span, label));
+                    self.wrong(message, span, label);
                 }
             }
         }
@@ -66,14 +65,14 @@ impl Checker<'_> {
             let node = self.root.get("storage").and_then(|storage| storage.get(volume));
             let message = format!("no workload of this study writes to `storage.{volume}`");
             let label = "it is for the log of a database that has a server, such as postgres";
-            self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
+            self.wrong(message, node.and_then(|node| node.span.clone()), label);
         }
         for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
             let node = self.root.get("service").and_then(|services| services.get(service));
             let message = format!("no workload of this study uses the service `{service}`");
             let example = self.use_of(service, study);
             let label = example.unwrap_or_else(|| format!("`surefoot list {service}` has an example with it"));
-            self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
+            self.wrong(message, node.and_then(|node| node.span.clone()), label);
         }
     }
 
