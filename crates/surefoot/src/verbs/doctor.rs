@@ -39,48 +39,38 @@ pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
     Ok(Status::Answered)
 }
 
+/// What is there, or what is missing and what to do.
+fn check(name: &str, found: Result<String, (String, String)>) -> Check {
+    let (status, found, remedy) = match found {
+        Ok(found) => (CheckStatus::Ok, found, None),
+        Err((found, remedy)) => (CheckStatus::Missing, found, Some(remedy)),
+    };
+    Check { name: name.into(), status, found, remedy }
+}
+
 fn namespaces() -> Check {
-    let granted = sandbox::isolation::available();
-    Check {
-        name: "namespaces".into(),
-        status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
-        found: if granted { "mount, PID, network and IPC" } else { "the kernel refuses them" }.into(),
-        remedy: (!granted).then(|| "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1".into()),
-    }
+    let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
+    let granted = sandbox::isolation::available().then(|| "mount, PID, network and IPC".into());
+    check("namespaces", granted.ok_or(("the kernel refuses them".into(), remedy.into())))
 }
 
 fn memory_limit() -> Check {
-    let granted = sandbox::memory_limit::available();
-    Check {
-        name: "memory limit".into(),
-        status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
-        found: if granted { "a cgroup memory controller may be used" } else { "no cgroup memory controller" }.into(),
-        remedy: (!granted)
-            .then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
-    }
+    let remedy = "run as root on a kernel with the memory controller; only `memory = …` needs it";
+    let granted = sandbox::memory_limit::available().then(|| "a cgroup memory controller may be used".into());
+    check("memory limit", granted.ok_or(("no cgroup memory controller".into(), remedy.into())))
 }
 
 fn virtual_disk() -> Check {
     let settings = StorageSettings { device: storage::Device::Virtual, ..StorageSettings::default() };
-    let missing = storage::missing(&settings).into_iter().next();
-    let granted = "device = \"virtual\" may be used";
-    Check {
-        name: "virtual disk".into(),
-        status: if missing.is_none() { CheckStatus::Ok } else { CheckStatus::Missing },
-        found: missing.as_ref().map_or_else(|| granted.into(), |missing| missing.what.clone()),
-        remedy: missing.map(|missing| missing.remedy),
-    }
+    let missing = storage::missing(&settings).into_iter().next().map(|missing| (missing.what, missing.remedy));
+    check("virtual disk", missing.map_or_else(|| Ok("device = \"virtual\" may be used".into()), Err))
 }
 
 fn guest_kernel() -> Check {
-    let (status, found, remedy) = match lab::bench::guest::kernel(&settings::defaults(study::GUEST)) {
-        Ok(kernel) => (CheckStatus::Ok, format!("Linux {}, with {}", kernel.release, filesystems_of(&kernel)), None),
-        Err(error) => {
-            let remedy = "install the package user-mode-linux; bench = \"guest\" then needs no root";
-            (CheckStatus::Missing, error.to_string(), Some(remedy.into()))
-        }
-    };
-    Check { name: "guest kernel".into(), status, found, remedy }
+    let remedy = "install the package user-mode-linux; bench = \"guest\" then needs no root";
+    let kernel = lab::bench::guest::kernel(&settings::defaults(study::GUEST));
+    let found = kernel.map(|kernel| format!("Linux {}, with {}", kernel.release, filesystems_of(&kernel)));
+    check("guest kernel", found.map_err(|error| (error.to_string(), remedy.into())))
 }
 
 /// Those that could be made and mounted in a guest.
@@ -94,25 +84,16 @@ fn filesystems_of(kernel: &guest::kernel::Kernel) -> String {
 
 fn service(kind: &'static services::service::Kind) -> Check {
     let missing = (kind.read)(&settings::defaults(kind.settings)).missing();
-    Check {
-        name: kind.name.into(),
-        status: if missing.is_none() { CheckStatus::Ok } else { CheckStatus::Missing },
-        found: missing.as_ref().map_or_else(|| "installed".into(), |missing| missing.what.clone()),
-        remedy: missing.map(|missing| missing.remedy),
-    }
+    let missing = missing.map(|missing| (missing.what, missing.remedy));
+    check(kind.name, missing.map_or_else(|| Ok("installed".into()), Err))
 }
 
 fn filesystem(filesystem: &'static storage::Filesystem) -> Check {
     let missing = storage::missing_for(filesystem);
-    Check {
-        name: filesystem.name.into(),
-        status: if missing.is_empty() { CheckStatus::Ok } else { CheckStatus::Missing },
-        found: if missing.is_empty() {
-            format!("kernel and {}", filesystem.mkfs)
-        } else {
-            missing.iter().map(|missing| missing.what.clone()).collect::<Vec<_>>().join("; ")
-        },
-        remedy: (!missing.is_empty())
-            .then(|| missing.iter().map(|missing| missing.remedy.clone()).collect::<Vec<_>>().join("; ")),
+    if missing.is_empty() {
+        return check(filesystem.name, Ok(format!("kernel and {}", filesystem.mkfs)));
     }
+    let (what, remedies): (Vec<String>, Vec<String>) =
+        missing.into_iter().map(|missing| (missing.what, missing.remedy)).unzip();
+    check(filesystem.name, Err((what.join("; "), remedies.join("; "))))
 }

@@ -79,19 +79,14 @@ fn explain(what: &str) -> Option<String> {
         return Some(format!("settings of {of}:\n{}", table(settings)));
     }
     // Some names are those of a study, too.
+    let about = |of: &str, name: &str, [summary, example]: [&str; 2], settings: &[Setting]| {
+        Some(format!("{name}: {summary}\n\n{example}\nsettings of [{of}.{name}]:\n{}", table(settings)))
+    };
     if let Some(kind) = workloads::kind(what.strip_prefix("workload.").unwrap_or(what)) {
-        let settings = table(kind.settings);
-        return Some(format!(
-            "{}: {}\n\n{}\nsettings of [workload.{}]:\n{settings}",
-            kind.name, kind.summary, kind.example, kind.name
-        ));
+        return about("workload", kind.name, [kind.summary, kind.example], kind.settings);
     }
     if let Some(kind) = services::kind(what.strip_prefix("service.").unwrap_or(what)) {
-        let settings = table(kind.settings);
-        return Some(format!(
-            "{}: {}\n\n{}\nsettings of [service.{}]:\n{settings}",
-            kind.name, kind.summary, kind.example, kind.name
-        ));
+        return about("service", kind.name, [kind.summary, kind.example], kind.settings);
     }
     if let Some((name, help)) = storage::DEVICES.iter().find(|(name, _)| *name == what) {
         return Some(format!("device {name}: {help}\nIts settings are those of [storage]: surefoot list storage\n"));

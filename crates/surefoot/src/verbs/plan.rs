@@ -6,6 +6,7 @@ mod order;
 use crate::cli::{PlanArgs, RunArgs};
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
+use crate::verbs::run::joined;
 use crash::plan::Plan;
 use lab::groups::{self, Room};
 use lab::turn_lengths::Lengths;
@@ -23,7 +24,7 @@ const FINALISTS: usize = 3;
 pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     let mut loaded = source::load(&args.run.study)?;
     if let Some(word) = &args.run.member {
-        member(word, &mut loaded.plan)?;
+        joined(word, &mut loaded.plan)?;
     }
     let missing = requirements::missing(&loaded.plan);
     let (missing, left_out) = if args.run.skip_missing { (Vec::new(), missing) } else { (missing, Vec::new()) };
@@ -61,16 +62,6 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Answered)
-}
-
-/// The study as the part of one member.
-fn member(word: &str, plan: &mut Plan) -> Result<(), Failure> {
-    let explained = |error: lab::member::Error| {
-        let hint = error.hint();
-        Failure::new(Status::BadStudy, error).hint(hint)
-    };
-    let part = lab::member::read(word, &|name| std::env::var(name).ok()).map_err(explained)?;
-    lab::member::design(plan, &part).map_err(explained)
 }
 
 /// Options that say how a study is run, and nothing of what is measured.

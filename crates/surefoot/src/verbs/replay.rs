@@ -13,6 +13,7 @@ use load::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
 use load::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
 use load::http_log::{Expected, Hosts, Log, Others, Survey, endless, refuse, takes};
 use load::workload::Error;
+use observe::latency::Latency;
 use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use settings::quantity::format_bytes;
@@ -235,28 +236,30 @@ fn print(tally: &Tally) {
 }
 
 fn print_latencies(tally: &Tally) {
-    println!("{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}", "milliseconds", "mean", "p50", "p95", "p99", "max");
-    for (name, latency) in [
+    print_table(&[
         ("connect", &tally.connect),
         ("connection's life", &tally.connection),
         ("first byte", &tally.response),
         ("first to last byte", &tally.transfer),
         ("whole", &tally.total),
-    ] {
+    ]);
+}
+
+fn print_table(rows: &[(&str, &Latency)]) {
+    println!("{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}", "milliseconds", "mean", "p50", "p95", "p99", "max");
+    for (name, latency) in rows {
         let at = |q: f64| format!("{:.3}", latency.microseconds_at(q) / 1000.0);
         let mean = format!("{:.3}", latency.microseconds_mean() / 1000.0);
         println!("{name:<20}{mean:>10}{:>10}{:>10}{:>10}{:>10}", at(0.5), at(0.95), at(0.99), at(1.0));
     }
 }
 
+fn latency(latency: &Latency) -> Value {
+    let at = |quantile: f64| latency.microseconds_at(quantile);
+    json!({ "mean": latency.microseconds_mean(), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0) })
+}
+
 fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
-    let latency = |latency: &observe::latency::Latency| {
-        json!({
-            "mean": latency.microseconds_mean(), "p50": latency.microseconds_at(0.5),
-            "p95": latency.microseconds_at(0.95), "p99": latency.microseconds_at(0.99),
-            "max": latency.microseconds_at(1.0),
-        })
-    };
     let errors = Fault::ALL.iter().filter(|fault| tally.faults[**fault as usize] > 0);
     let errors: serde_json::Map<String, Value> =
         errors.map(|fault| (fault.name().into(), tally.faults[*fault as usize].into())).collect();

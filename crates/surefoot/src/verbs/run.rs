@@ -17,7 +17,7 @@ use lab::estimate::{certainly_overlong, expected_seconds, space_needed};
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
 use ledger::model::INTERRUPTED;
-pub(super) use member::unpublished;
+pub(super) use member::{joined, no_member, unpublished};
 use sandbox::work::{Holder, Work};
 use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;

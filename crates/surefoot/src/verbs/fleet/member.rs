@@ -1,8 +1,9 @@
 //! What a scheduler needs to know of a member, whichever it is: its study, its command line and how long it may take.
 
 use crate::cli::StudyArgs;
-use crate::failure::{Failure, Status};
+use crate::failure::Failure;
 use crate::source::{self, Loaded, STUDIES};
+use crate::verbs::run::no_member;
 use crash::plan::Plan;
 use lab::estimate::{expected_seconds, of_unknown_length, safety_seconds};
 use lab::member::{self, Part};
@@ -18,10 +19,7 @@ const RESERVE_SECONDS: f64 = 600.0;
 pub(super) fn load(study: &StudyArgs, members: u32) -> Result<Loaded, Failure> {
     let mut loaded = source::load_for_nodes(study)?;
     let part = Part { number: 1, of: members, known_by: String::new() };
-    member::design(&mut loaded.plan, &part).map_err(|error| {
-        let hint = error.hint();
-        Failure::new(Status::BadStudy, error).hint(hint)
-    })?;
+    member::design(&mut loaded.plan, &part).map_err(no_member)?;
     Ok(loaded)
 }
 

@@ -1,6 +1,6 @@
 //! `surefoot replay LOG postgres://…`: a database server's own log against a running server.
 
-use super::{bad, driven_failure};
+use super::{bad, driven_failure, latency, print_table};
 use crate::cli::replay::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::interrupt;
@@ -206,10 +206,7 @@ fn print(tally: &Tally) {
     } else {
         let rate = figure(tally.right as f64 / tally.seconds);
         println!("\n{rate} statements a second: {} in {}", count(tally.right), span(tally.seconds));
-        let at = |q: f64| format!("{:.3}", tally.latency.microseconds_at(q) / 1000.0);
-        println!("{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}", "milliseconds", "mean", "p50", "p95", "p99", "max");
-        let mean = format!("{:.3}", tally.latency.microseconds_mean() / 1000.0);
-        println!("{:<20}{mean:>10}{:>10}{:>10}{:>10}{:>10}", "statement", at(0.5), at(0.95), at(0.99), at(1.0));
+        print_table(&[("statement", &tally.latency)]);
     }
     println!("sessions: {}", count(tally.sessions));
     let also = [
@@ -247,11 +244,7 @@ fn as_json(log: &Log, tally: &Tally) -> Value {
         "refused_as_logged": tally.refused_as_logged, "refused_otherwise": tally.refused_otherwise,
         "answered_where_the_log_has_an_error": tally.answered_now, "answers_with_known_rows": tally.rows_known,
         "answers_with_other_rows": tally.rows_differ, "late": tally.late, "errors": errors,
-        "latency_microseconds": {
-            "mean": tally.latency.microseconds_mean(), "p50": tally.latency.microseconds_at(0.5),
-            "p95": tally.latency.microseconds_at(0.95), "p99": tally.latency.microseconds_at(0.99),
-            "max": tally.latency.microseconds_at(1.0),
-        },
+        "latency_microseconds": latency(&tally.latency),
         "answers_each_second": tally.rates,
     })
 }

@@ -9,6 +9,7 @@ use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
 use crate::source::Loaded;
 use anyhow::{Context as _, anyhow};
+use crash::plan::Plan;
 use lab::conductor::{Event, Stop, Summary};
 use lab::member::{self, Part};
 use ledger::model::{Member, Trial, TrialState};
@@ -73,6 +74,19 @@ pub(super) struct Place {
     copy: PathBuf,
 }
 
+/// Why a process can't be a member, and what to do.
+pub fn no_member(error: member::Error) -> Failure {
+    let hint = error.hint();
+    Failure::new(Status::BadStudy, error).hint(hint)
+}
+
+/// Which part of the fleet is meant, and the plan as that part's.
+pub fn joined(word: &str, plan: &mut Plan) -> Result<Part, Failure> {
+    let part = member::read(word, &|name| std::env::var(name).ok()).map_err(no_member)?;
+    member::design(plan, &part).map_err(no_member)?;
+    Ok(part)
+}
+
 /// Which part of the fleet this process is, and the study as that part.
 pub(super) fn part(word: &str, args: &RunArgs, measured: Measured, loaded: &mut Loaded) -> Result<Part, Failure> {
     let without_effect = [("--html", args.html.is_some()), ("--full", args.full), ("--json", args.json)];
@@ -84,12 +98,7 @@ pub(super) fn part(word: &str, args: &RunArgs, measured: Measured, loaded: &mut 
         let error = anyhow!("--member is for the rounds of `surefoot run`, not for `surefoot {}`", measured.verb());
         return Err(Failure::new(Status::BadStudy, error).hint("leave it out: what a disk does needs one machine"));
     }
-    let explained = |error: member::Error| {
-        let hint = error.hint();
-        Failure::new(Status::BadStudy, error).hint(hint)
-    };
-    let part = member::read(word, &|name| std::env::var(name).ok()).map_err(explained)?;
-    member::design(&mut loaded.plan, &part).map_err(explained)?;
+    let part = joined(word, &mut loaded.plan)?;
     if args.study.results.is_none() {
         loaded.results.set_extension("members");
     }
