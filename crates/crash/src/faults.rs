@@ -380,24 +380,7 @@ mod tests {
     }
 
     fn none() -> FaultsFound {
-        FaultsFound {
-            writes: 1,
-            flushes: 0,
-            reads: 0,
-            possible: 4,
-            cases: 0,
-            not_struck: 0,
-            drawn: 0,
-            drawn_struck: None,
-            is_complete: true,
-            blocks: Vec::new(),
-            honest: 0,
-            honest_bad: 0,
-            rows: Vec::new(),
-            notes: Vec::new(),
-            seconds: 1.0,
-            ended_early: false,
-        }
+        FaultsFound { writes: 1, possible: 4, is_complete: true, seconds: 1.0, ..FaultsFound::default() }
     }
 
     #[test]

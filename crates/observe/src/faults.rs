@@ -209,20 +209,12 @@ mod tests {
         FaultsFound {
             writes: 3,
             flushes: 2,
-            reads: 0,
             possible: 60,
-            cases: 0,
-            not_struck: 0,
             drawn: 3,
             drawn_struck: Some(3),
-            is_complete: false,
-            blocks: Vec::new(),
             honest: 4,
-            honest_bad: 0,
-            rows: Vec::new(),
-            notes: Vec::new(),
             seconds: 1.0,
-            ended_early: false,
+            ..FaultsFound::default()
         }
     }
 
