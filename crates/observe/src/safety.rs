@@ -4,9 +4,10 @@ use crate::durability::Class;
 use serde::{Deserialize, Serialize};
 
 /// Classes by what was seen in any image that a cut may leave, best first; the order is the order of `Ord`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Grade {
     /// Every acknowledged commit was there, whole and readable.
+    #[default]
     A,
     /// At most the last acknowledged commit of a connection was missing; what was left was consistent.
     B,

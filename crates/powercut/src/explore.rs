@@ -227,7 +227,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             drawable,
             to_cut: history.random_cuts().into_iter().rev().collect(),
             random_cuts: RandomCuts::default(),
-            tally: Tally::new(),
+            tally: Tally::default(),
             recoveries: 0,
             repeated: 0,
             unsteady: 0,

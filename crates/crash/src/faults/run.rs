@@ -1,10 +1,10 @@
 //! A client at work on a disk that may fail: what it does and what it is told.
 
 use super::database::Database;
+use crate::recovery::nothing;
 use load::sql::Place;
 use powercut::fault::verdict::{End, Look, Transcript, Tried};
 use powercut::verdict::{Found, RecoveryOutcome};
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use workloads::steps::{Attempted, Connected, Steps};
 
@@ -198,10 +198,6 @@ impl<'a> Run<'a> {
             self.transcript.hung.get_or_insert(words);
         }
     }
-}
-
-fn nothing(outcome: RecoveryOutcome) -> Found {
-    Found { outcome, streams: BTreeMap::new(), wrong: Vec::new(), logged: None }
 }
 
 fn describe(found: &Found) -> String {

@@ -14,7 +14,7 @@ const ASKED: Metric = Metric::new("asked", "1", Direction::Neither);
 const ERRORS: Metric = Metric::new("errors", "1", Direction::Less);
 
 /// A machine that is made up.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Simulated {
     /// Seed of noise and faults.
     pub seed: u64,
@@ -53,21 +53,11 @@ impl Simulated {
     pub fn new(seed: u64, metric: &str) -> Simulated {
         Simulated {
             seed,
-            speeds: Vec::new(),
-            effects: Vec::new(),
-            errors: Vec::new(),
             noise: 0.03,
-            drift: 0.0,
-            spell: 0.0,
-            failures: 0.0,
-            fails_in: None,
-            stalls: (String::new(), 0.0),
-            interrupt_after: None,
             metric: metric.to_string(),
             trial_seconds: 10.0,
             clock: 1_000_000_000.0,
-            trials: 0,
-            begun: 0,
+            ..Simulated::default()
         }
     }
 

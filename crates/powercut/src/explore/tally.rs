@@ -53,7 +53,7 @@ pub(super) struct Example {
 }
 
 /// What was counted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) grade: Grade,
     pub(super) worst_lost_commits: u64,
@@ -64,16 +64,6 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new() -> Tally {
-        Tally {
-            grade: Grade::A,
-            worst_lost_commits: 0,
-            worst_lost_seconds: 0.0,
-            silent: HashSet::new(),
-            kinds: BTreeMap::new(),
-        }
-    }
-
     /// Counts an image at a point.
     pub(super) fn count(&mut self, point: usize, at: &Point, hash: u128, choice: &Choice, verdict: &Verdict) {
         self.grade = self.grade.max(verdict.grade);
