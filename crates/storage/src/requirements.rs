@@ -146,8 +146,17 @@ fn kernel_has(filesystem: &str) -> bool {
         return true;
     }
     let Ok(release) = std::fs::read_to_string("/proc/sys/kernel/osrelease") else { return false };
-    let modules = std::fs::read_to_string(format!("/lib/modules/{}/modules.dep", release.trim())).unwrap_or_default();
+    let list =
+        |name: &str| std::fs::read_to_string(format!("/lib/modules/{}/{name}", release.trim())).unwrap_or_default();
+    is_loadable(&list("modules.dep"), &list("modules.alias"), filesystem)
+}
+
+/// Whether a module is a filesystem's by its file, or is what a mount loads for it by another name (`alias fs-ext3 ext4`).
+fn is_loadable(modules: &str, aliases: &str, filesystem: &str) -> bool {
+    let alias =
+        |line: &str| line.split_whitespace().nth(1).and_then(|alias| alias.strip_prefix("fs-")) == Some(filesystem);
     modules.lines().filter_map(|line| line.split(':').next()).any(|path| is_module(path, filesystem))
+        || aliases.lines().any(alias)
 }
 
 /// Whether the text of `/proc/filesystems` has a filesystem.
@@ -174,6 +183,16 @@ mod tests {
         assert!(lists(known, "xfs") && lists(known, "tmpfs"));
         assert!(!lists(known, "fs") && !lists(known, "ext4"));
         assert!(is_module("kernel/fs/jfs/jfs.ko.zst", "jfs") && !is_module("kernel/fs/jfs/jfs.ko", "fs"));
+    }
+
+    /// Where nothing is mounted by it, ext4's module is not loaded, and there is no other one for ext3.
+    #[test]
+    fn a_filesystem_that_another_ones_module_serves_is_there() {
+        let modules = "kernel/fs/ext4/ext4.ko.xz: kernel/fs/jbd2/jbd2.ko.xz\nkernel/fs/xfs/xfs.ko.xz:\n";
+        let aliases =
+            "# Aliases extracted from modules themselves.\nalias fs-ext4 ext4\nalias fs-ext3 ext4\nalias ext3 ext4\n";
+        let found = ["ext4", "ext3", "xfs", "ext2", "ext"].map(|name| is_loadable(modules, aliases, name));
+        assert_eq!(found, [true, true, true, false, false]);
     }
 
     #[test]
