@@ -4,6 +4,7 @@
 //! this process, whatever ended it.
 
 use crate::error::Error;
+use crate::linux;
 use nix::errno::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -65,8 +66,13 @@ pub(crate) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches an image, which keeps `backing` open, to a free device, with direct I/O and sectors of so many bytes; none: as the kernel finds best.
+    /// Attaches an image, which keeps `backing` open, to a free device, with direct I/O and sectors of so many bytes; none: those of the disk below.
     pub(crate) fn attach(backing: &File, image: &Path, sector_bytes: Option<u32>) -> Result<LoopDevice, Error> {
+        if sector_bytes.is_none() {
+            // Kernels up to 6.11 look at the disk's sectors for files that are open so alone. With 512 bytes on a disk of 4096 they leave
+            // direct I/O out, and the host's page cache would be measured. Some filesystems refuse it.
+            let _ = linux::set_direct(backing, true);
+        }
         let control_path = Path::new("/dev/loop-control");
         let control = File::options().read(true).write(true).open(control_path);
         let control = control.map_err(Error::file("open", control_path))?;
@@ -271,6 +277,23 @@ mod tests {
         assert_eq!(std::fs::read(&device.path).expect("readable"), vec![7; 1 << 20]);
         drop(device);
         assert_eq!(lasting_holder(&image), None);
+    }
+
+    /// Or kernels up to 6.11 would give it sectors of 512 bytes on a disk of 4096, and go by the page cache.
+    #[test]
+    fn an_image_is_open_past_the_page_cache_where_the_sectors_are_the_disks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device.img");
+        std::fs::write(&image, vec![0; 1 << 20]).expect("written");
+        let is_taken = linux::set_direct(&open(&image).expect("open"), true).is_ok();
+        for (sector_bytes, expected) in [(None, is_taken), (Some(512), false)] {
+            let backing = open(&image).expect("open");
+            let device = LoopDevice::attach(&backing, &image, sector_bytes).expect("attached");
+            let flags = nix::fcntl::fcntl(&backing, nix::fcntl::FcntlArg::F_GETFL).expect("it has flags");
+            assert_eq!(flags & libc::O_DIRECT != 0, expected, "{sector_bytes:?}");
+            drop((device, backing));
+            assert_eq!(lasting_holder(&image), None);
+        }
     }
 
     #[test]
