@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::linux;
 use crate::settle::forget;
 use nix::errno::Errno;
+use nix::unistd::{Whence, lseek};
 use random::SplitMix64;
 use std::fs::File;
 use std::io;
@@ -67,7 +68,7 @@ pub(crate) enum Content {
     Noise,
 }
 
-/// Holes and unwritten parts of a file; none where the filesystem does not tell (tmpfs).
+/// Holes and unwritten parts of a file; holes alone where the filesystem tells of no extents (tmpfs).
 pub(crate) fn unwritten(file: &File, path: &Path) -> Result<Vec<Range>, Error> {
     let bytes = file.metadata().map_err(Error::file("look at", path))?.len();
     let mut found = Vec::new();
@@ -75,7 +76,9 @@ pub(crate) fn unwritten(file: &File, path: &Path) -> Result<Vec<Range>, Error> {
     while at < bytes {
         let map = match ask(file, at, bytes - at) {
             Ok(map) => map,
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(Vec::new()),
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                return holes(file, bytes).map_err(Error::file("look for holes of", path));
+            }
             Err(error) => return Err(Error::file("ask for the extents of", path)(error)),
         };
         let extents = &map.extents[..map.mapped as usize];
@@ -95,6 +98,26 @@ pub(crate) fn unwritten(file: &File, path: &Path) -> Result<Vec<Range>, Error> {
     }
     if at < bytes {
         found.push((at, bytes - at));
+    }
+    Ok(found)
+}
+
+/// A filesystem that knows of no holes says that all is data (lseek(2)).
+fn holes(file: &File, bytes: u64) -> io::Result<Vec<Range>> {
+    let (mut found, mut at): (Vec<Range>, u64) = (Vec::new(), 0);
+    while at < bytes {
+        let start = lseek(file, at.cast_signed(), Whence::SeekHole)?.cast_unsigned();
+        if start >= bytes {
+            break;
+        }
+        let end = match lseek(file, start.cast_signed(), Whence::SeekData) {
+            Ok(data) => data.cast_unsigned().min(bytes),
+            Err(Errno::ENXIO) => bytes,
+            Err(error) => return Err(error.into()),
+        };
+        found.push((start, end - start));
+        // Should the file be written meanwhile.
+        at = end.max(start + 1);
     }
     Ok(found)
 }
@@ -179,7 +202,14 @@ mod tests {
 
     #[test]
     fn holes_are_found_and_written() {
-        let folder = tempfile::tempdir().expect("a folder");
+        // Memory tells of no extents.
+        for place in [std::env::temp_dir().as_path(), Path::new("/dev/shm")] {
+            holes_are_found_and_written_in(place);
+        }
+    }
+
+    fn holes_are_found_and_written_in(place: &Path) {
+        let folder = tempfile::tempdir_in(place).expect("a folder");
         let path = folder.path().join("image");
         let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
         file.set_len(10 << 20).expect("sized");
