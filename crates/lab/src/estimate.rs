@@ -6,7 +6,7 @@ use crash::plan::{Plan, PlannedScenario, volumes};
 use services::Wanted;
 use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
-use storage::Device;
+use storage::{Device, StorageSettings};
 use study::{Bench, Safety};
 
 /// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
@@ -18,6 +18,9 @@ const SERVER_SECONDS: f64 = 0.5;
 
 /// Bytes of a template that are copied a second, about: 300 MB/s of MariaDB's few files, 140 MB/s of a site's 23,000.
 const COPIED_BYTES_PER_SECOND: f64 = 150e6;
+
+/// Bytes that filling and ageing write a second, about: a slow disk's sequential speed.
+const CONDITIONED_BYTES_PER_SECOND: f64 = 1e8;
 
 /// A load that ends by itself takes so many times as long in a guest kernel: between 2.5 (sql-bench on MariaDB) and 20 (GT.M) on 2026-11-25.
 const GUEST_SLOWNESS: f64 = 5.0;
@@ -83,7 +86,22 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds(plan, scenario)
+    let made_seconds = PROVISION_SECONDS + conditioning_seconds(scenario);
+    made_seconds + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds(plan, scenario)
+}
+
+/// What it takes to fill and age its filesystems; how large a block device is nobody knows here.
+fn conditioning_seconds(scenario: &PlannedScenario) -> f64 {
+    let bytes = |storage: &StorageSettings| {
+        let filled = if is_sized(storage) { storage.fill * storage.size as f64 } else { 0.0 };
+        filled + storage.age as f64
+    };
+    volumes(scenario).map(bytes).sum::<f64>() / CONDITIONED_BYTES_PER_SECOND
+}
+
+/// Whether the study says how large the filesystem is.
+fn is_sized(storage: &StorageSettings) -> bool {
+    matches!(storage.device, Device::Loop | Device::Tmpfs | Device::Virtual)
 }
 
 /// What its warm-ups are.
@@ -212,12 +230,15 @@ const FILESYSTEM_SHARE_MAX: f64 = 0.95;
 /// That the data of a scenario do not fit on its filesystem, where the study says how large that is.
 pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
     let load = workloads::settings(&scenario.workload, &scenario.parameters)?;
-    let (data, size) = (load.estimate().data_bytes, scenario.storage.size);
-    let is_sized = matches!(scenario.storage.device, Device::Loop | Device::Tmpfs | Device::Virtual);
-    let is_outgrown = is_sized && data as f64 > size as f64 * FILESYSTEM_SHARE_MAX;
-    is_outgrown.then(|| {
+    let (data, size, fill) = (load.estimate().data_bytes, scenario.storage.size, scenario.storage.fill);
+    let room = size as f64 * (FILESYSTEM_SHARE_MAX - fill).max(0.0);
+    (is_sized(&scenario.storage) && data as f64 > room).then(|| {
         let (data, size) = (format_bytes(data), format_bytes(size));
-        format!("the data take about {data}, which a filesystem of {size} does not hold: make storage.size larger")
+        let filled =
+            if fill > 0.0 { format!(" that is filled to {:.0} % before", fill * 100.0) } else { String::new() };
+        format!(
+            "the data take about {data}, which a filesystem of {size}{filled} does not hold: make storage.size larger"
+        )
     })
 }
 

@@ -1,7 +1,7 @@
 //! What is known of a trial's length before it runs.
 
 use crate::{plan, text};
-use lab::estimate::{certainly_overlong, of_unknown_length, overlong, run_seconds, trial_seconds};
+use lab::estimate::{certainly_overlong, of_unknown_length, outgrown, overlong, run_seconds, trial_seconds};
 use std::io::Write as _;
 
 /// A session of a minute, in the form of PostgreSQL's manual with Debian's prefix.
@@ -62,4 +62,22 @@ fn a_run_of_so_many_transactions_takes_nobody_knows_how_long() {
     let unknown = |load: &str| of_unknown_length(&plan(&with(&format!("[workload.oltp]\n{load}"), "")));
     assert_eq!(unknown("time = \"0s\"\ntransactions = 100"), 2, "ext4 and the control");
     assert_eq!(unknown("time = \"1s\""), 0);
+}
+
+/// A filesystem of 4 GiB that was filled to 80 % was said to hold 1 GiB of data, in no time.
+#[test]
+fn filling_and_ageing_take_time_and_room() {
+    let of = |storage: &str, load: &str| {
+        let plan = plan(&with(load, "").replace("[storage]", &format!("[storage]\n{storage}")));
+        let scenario = &plan.scenarios[0];
+        (trial_seconds(&plan, scenario), outgrown(scenario))
+    };
+    let seconds = |storage: &str| of(storage, "[workload.null]").0;
+    // 3 GiB at 100 MB/s.
+    let more = seconds("fill = \"50%\"\nage = \"1GiB\"") - seconds("");
+    assert!((more - 32.2).abs() < 0.1, "{more}");
+    let held = |fill: &str| of(&format!("fill = \"{fill}\""), "[workload.block-io]\nsize = \"1GiB\"").1;
+    assert_eq!((held("0%"), held("50%")), (None, None));
+    let why = held("80%").expect("it does not fit");
+    assert!(why.contains("which a filesystem of 4GiB that is filled to 80 % before does not hold"), "{why}");
 }
