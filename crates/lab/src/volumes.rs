@@ -45,17 +45,20 @@ impl Volumes {
         self.further.get("wal")?.device_name.as_deref()
     }
 
-    /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name.
+    /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name, with images and devices of its own.
     pub fn commands(spec: &TrialSpec) -> Vec<String> {
         let mut lines = storage::commands(&spec.storage);
         for (name, settings) in &spec.volumes {
             let upper = name.to_ascii_uppercase();
             let of_volume = storage::commands(settings).into_iter();
             lines.extend(of_volume.map(|line| {
-                let line = line.replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name}"));
-                line.replace("$MOUNT", &format!("${upper}"))
+                line.replace("LOG", &format!("{upper}_LOG"))
+                    .replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name}"))
+                    .replace("$MOUNT", &format!("${upper}"))
                     .replace("DEVICE", &format!("{upper}_DEVICE"))
                     .replace("device-", &format!("{name}-"))
+                    .replace(" log-", &format!(" {name}-log-"))
+                    .replace("surefoot-", &format!("surefoot-{name}-"))
             }));
         }
         lines
@@ -108,5 +111,36 @@ impl Volumes {
 
     fn all(&self) -> impl Iterator<Item = &Mounted> {
         std::iter::once(&self.data).chain(self.further.values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use storage::StorageSettings;
+
+    /// The second volume's journal was made over the first one's.
+    #[test]
+    fn volumes_by_hand_share_no_device() {
+        let storage = StorageSettings {
+            filesystem: "xfs".into(),
+            preset: Some("external-log".into()),
+            delay_flush: 0.02,
+            ..StorageSettings::default()
+        };
+        let mut spec = TrialSpec::single("s", "a", "oltp", study::Bench::Guest, 1, storage.clone());
+        spec.volumes.insert("wal".into(), storage);
+        let lines = Volumes::commands(&spec);
+        let (data, wal) = lines.split_at(lines.len() / 2);
+        assert!(data.iter().all(|line| !wal.contains(line)), "{lines:#?}");
+        for wanted in [
+            "WAL_LOG=$(losetup --find --show --direct-io=on wal-log-134217728.img)",
+            "WAL_LOG=/dev/mapper/surefoot-wal-delay-log",
+            "mkfs.xfs -q -f -K -l logdev=$WAL_LOG $WAL_DEVICE",
+            "mount -t xfs -o nosuid,nodev,logdev=$WAL_LOG $WAL_DEVICE $WAL",
+        ] {
+            assert!(wal.iter().any(|line| line == wanted), "{wanted}: {wal:#?}");
+        }
+        assert!(wal.iter().any(|line| line.starts_with("dmsetup create surefoot-wal-delay-log ")), "{wal:#?}");
     }
 }
