@@ -158,14 +158,20 @@ impl Workload for BlockIoWorkload {
         Ok(Vec::new())
     }
 
+    /// Its flushes and writes are none of the run's.
+    fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
+        if self.is_allocated {
+            let job = at(&self.job, context);
+            file::allocate(&job)?;
+            self.state = file::state_after_allocate(&job);
+        }
+        Ok(())
+    }
+
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let mut job = at(&self.job, context);
         job.seed = Random::of_stream(context.seed, self.runs).next_u64();
         self.runs += 1;
-        if self.is_allocated {
-            file::allocate(&job)?;
-            self.state = file::state_after_allocate(&job);
-        }
         let done = drive::drive(&job, &mut self.state, context.interrupted, context.progress)?;
         if self.is_allocated && done.ios > job.blocks() {
             let problem = format!(

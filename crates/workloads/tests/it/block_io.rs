@@ -67,6 +67,8 @@ fn a_file_that_is_allocated_anew_is_written_from_its_start() {
     let mut workload = open(&KIND, &written).unwrap();
     desk.act(|context| workload.prepare(context)).unwrap();
     for _ in 0..2 {
+        desk.act(|context| workload.ready(context)).unwrap();
+        assert!(serials(&desk).iter().all(|serial| *serial == 0), "it is made before the run is watched");
         let ios = desk.act(|context| workload.run(context)).unwrap().latencies["write"].count() as usize;
         let found = serials(&desk);
         assert!(found[..ios].iter().all(|serial| *serial > 0) && found[ios..].iter().all(|serial| *serial == 0));
