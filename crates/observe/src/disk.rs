@@ -37,8 +37,8 @@ pub struct Counters {
     pub request_milliseconds: Option<u64>,
     /// Discard requests and bytes; kernels before 4.18 count none.
     pub discards: Option<(u64, u64)>,
-    /// Flush requests. Kernels before 5.5 count none, nor does any for a partition or for a device without a volatile cache,
-    /// which needs none.
+    /// Flush requests. Kernels before 5.5 count none, nor does any for a partition, for a device without a volatile cache,
+    /// which needs none, or for one that hands on what it gets without a queue of requests (RAID, persistent memory).
     pub flushes: Option<u64>,
     /// Milliseconds that flushes took. Unknown where a layer over a disk may let them wait itself (dm-delay).
     pub flush_milliseconds: Option<u64>,
@@ -127,11 +127,12 @@ impl Counters {
     }
 }
 
-/// Whether a 0 among a device's flushes means that none came: they "are not tracked for partitions" (block/stat), and the
-/// block layer drops them before it counts where the cache writes through (`submit_bio_noacct`).
+/// Whether a 0 among a device's flushes means that none came: they "are not tracked for partitions" (block/stat), the
+/// block layer drops them before it counts where the cache writes through (`submit_bio_noacct`), and only a device with a
+/// queue of requests, which has a folder `mq`, counts them at all (block/blk-flush.c).
 fn counts_flushes(folder: &Path) -> bool {
     let cache = std::fs::read_to_string(folder.join("queue/write_cache")).unwrap_or_default();
-    !folder.join("partition").exists() && cache.trim_end() != "write through"
+    !folder.join("partition").exists() && folder.join("mq").is_dir() && cache.trim_end() != "write through"
 }
 
 /// The name that a device has in `/sys/class/block`, from `loop3` or `/dev/loop3` or a link to it.
@@ -302,9 +303,7 @@ mod tests {
             make(folder.join("holders"));
             let stat = format!("{reads} 0 8 0 {writes} 0 16 0 0 {busy} 0 0 0 0 0 {flushes} {time}");
             std::fs::write(folder.join("stat"), stat).expect("written");
-            if !below.is_empty() {
-                make(folder.join("dm"));
-            }
+            make(folder.join(if below.is_empty() { "mq" } else { "dm" }));
             for disk in *below {
                 make(folder.join("slaves").join(disk));
                 make(class.path().join(disk).join("holders").join(name));
@@ -347,6 +346,18 @@ mod tests {
         assert_eq!((stripe.writes, stripe.flushes, stripe.flush_milliseconds), (30, Some(6), None));
         assert_eq!(stripe.busy_milliseconds, 800);
         assert_eq!(disk.request_milliseconds, Some(0), "its own, and not the 7 of the disk below");
+    }
+
+    /// mdraid and persistent memory: each had 0 flushes for its commits, and the latter "does not flush".
+    #[test]
+    fn a_device_without_a_queue_of_requests_counts_no_flushes() {
+        let devices: [(&str, [u64; 5], &[&str]); 2] =
+            [("md0", [1, 10, 100, 0, 0], &[]), ("dm-0", [1, 10, 100, 0, 0], &["md0"])];
+        let class = class_of(&devices);
+        let flushes = || ["md0", "dm-0"].map(|name| Counters::read_in(class.path(), name).expect("there").flushes);
+        assert_eq!(flushes(), [Some(0), Some(0)]);
+        std::fs::remove_dir(class.path().join("md0/mq")).expect("removed");
+        assert_eq!(flushes(), [None, None]);
     }
 
     #[test]
@@ -395,7 +406,8 @@ mod tests {
             let (name, folder) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
             let cache = std::fs::read_to_string(folder.join("queue/write_cache")).unwrap_or_default();
             let Some(counters) = Counters::read(&name) else { continue };
-            if folder.join("partition").exists() || cache.trim() == "write through" {
+            let has_requests = folder.join("mq").is_dir() || folder.join("dm").is_dir();
+            if folder.join("partition").exists() || cache.trim() == "write through" || !has_requests {
                 assert_eq!(counters.flushes, None, "{name}");
             }
         }
