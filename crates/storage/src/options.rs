@@ -156,10 +156,10 @@ fn halves(option: &str) -> (&str, &str) {
     option.split_once('=').unwrap_or((option, ""))
 }
 
-/// Equal, or equal as sizes (`262144`, `256k`), or a word that was given its default level (`zstd`, `zstd:3`).
+/// Equal (`DUP`, `dup`), or equal as sizes (`262144`, `256k`), or a word that was given its default level (`zstd`, `zstd:3`).
 pub(crate) fn same_value(asked: &str, found: &str) -> bool {
     let sizes = size(asked).zip(size(found));
-    asked == found
+    asked.eq_ignore_ascii_case(found)
         || sizes.is_some_and(|(a, b)| a == b)
         || found.strip_prefix(asked).is_some_and(|rest| rest.starts_with(':'))
 }

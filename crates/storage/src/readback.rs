@@ -148,6 +148,14 @@ mod tests {
         );
     }
 
+    /// By mke2fs 1.47.0, of which each trial had failed.
+    #[test]
+    fn the_records_of_fast_commits_are_beside_the_journal_that_is_asked() {
+        let facts = parse("ext4", &["Total journal size:       65M\n"]);
+        let problems = |features| ineffective_mkfs(&settings("ext4", &["-O", features, "-J", "size=64"]), &facts).len();
+        assert_eq!((problems("fast_commit"), problems("quota")), (0, 1));
+    }
+
     #[test]
     fn mke2fs_makes_as_many_inodes_as_are_asked_or_more() {
         let problems = |count: &str| {
@@ -194,6 +202,8 @@ mod tests {
                 "mkfs option `-m single` did not take effect: the filesystem has metadata_profile = dup",
             ]
         );
+        let profile = settings("btrfs", &["-m", "DUP"]);
+        assert_eq!(ineffective_mkfs(&profile, &facts), Vec::<String>::new(), "mkfs.btrfs takes it in any case");
         let quotas = settings("btrfs", &["-O", "quota", "-R", "quota"]);
         assert_eq!(ineffective_mkfs(&quotas, &facts), Vec::<String>::new(), "the superblock does not tell");
     }

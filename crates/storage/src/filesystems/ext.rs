@@ -249,6 +249,10 @@ fn mounted_features(mount: &Mount) -> Vec<String> {
 fn wanted(asked: &[String]) -> Wanted {
     let mut wanted =
         mkfs_words::wanted(asked, &[(&["-b"], "block_size"), (&["-I"], "inode_size"), (&["-N"], "inode_count")]);
+    // The records of fast commits come on top of the size that is asked, a 64th of it if nothing is said (e2fsprogs 1.47).
+    if mkfs_words::features(asked).iter().any(|feature| feature == "fast_commit") {
+        return wanted;
+    }
     for list in values(asked, &["-J"]) {
         let size = list.split(',').find_map(|part| part.strip_prefix("size="));
         wanted.extend(size.map(|size| (format!("-J size={size}"), "total_journal_size".into(), megabytes(size))));
