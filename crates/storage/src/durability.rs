@@ -169,6 +169,8 @@ mod tests {
         assert_eq!(class(&["sync=always"]), Class::KeepsAcknowledged);
         assert_eq!(class(&["sync=disabled"]), Class::LosesRecent);
         assert_eq!(class(&[]), Class::LosesRecent, "nobody could look");
+        assert_eq!(class(&["sync=always", "zil_nocacheflush"]), Class::LosesRecent, "fsync flushes no cache");
+        assert_eq!(class(&["sync=always", "zfs_nocacheflush"]), Class::MayCorrupt, "nothing does");
         assert!(kind.features_reach_images, "an image's flush is an fsync there");
     }
 

@@ -12,10 +12,22 @@ use std::os::unix::fs::FileExt;
 pub(crate) const ZFS: MountType =
     MountType { name: "zfs", durability, mounted_features, features_reach_images: true, ..PLAIN_MOUNT };
 
-/// By zfsprops(7), `sync`. At worst seconds are lost, as what a pool writes at a time is all there or not. What nobody could look at is
-/// not called safe.
+/// Parameters of its module by which it sends no flushes at all, or none for fsync (zfs(4)).
+const WITHOUT_FLUSHES: [&str; 2] = ["zfs_nocacheflush", "zil_nocacheflush"];
+
+/// By zfsprops(7), `sync`. At worst seconds are lost, as what a pool writes at a time is all there or not, while it flushes. What nobody
+/// could look at is not called safe.
 fn durability(_: &[String], features: &[String]) -> Durability {
+    let has = |name: &str| features.iter().any(|feature| feature == name);
+    let [never, not_for_fsync] = WITHOUT_FLUSHES;
+    if has(never) {
+        let why = "no flushes, so a volatile write cache loses and reorders what fsync promised";
+        return Durability::because(Class::MayCorrupt, format!("zfs with `{never}`: {why}"));
+    }
     let why = match features.iter().find_map(|feature| feature.strip_prefix("sync=")) {
+        Some("standard" | "always") if has(not_for_fsync) => {
+            "zfs with `zil_nocacheflush`: fsync sends no flush, and a volatile write cache loses what it promised"
+        }
         Some("standard" | "always") => return Durability::full(),
         Some("disabled") => {
             "zfs with `sync=disabled`: fsync waits for nothing, and the last seconds of writes are lost"
@@ -27,11 +39,16 @@ fn durability(_: &[String], features: &[String]) -> Durability {
     Durability::because(Class::LosesRecent, why)
 }
 
-/// The mount's source is its dataset.
+/// The mount's source is its dataset; the module's parameters are those of all pools.
 fn mounted_features(mount: &Mount) -> Vec<String> {
     let words = ["get", "-H", "-o", "value", "sync", mount.source.as_str()];
     let said = program::run("zfs", &words, "zfsutils-linux").and_then(Output::success);
-    said.map(|value| format!("sync={}", value.trim())).into_iter().collect()
+    let is_set = |name: &&str| {
+        let text = std::fs::read_to_string(format!("/sys/module/zfs/parameters/{name}"));
+        text.is_ok_and(|value| value.trim() != "0")
+    };
+    let parameters = WITHOUT_FLUSHES.into_iter().filter(is_set).map(String::from);
+    said.map(|value| format!("sync={}", value.trim())).into_iter().chain(parameters).collect()
 }
 
 /// The command that says which version its programs have.
