@@ -61,8 +61,8 @@ fn blocks(input: &Input) -> Vec<Block> {
 
 /// Something a reader of the answer must know.
 pub fn warning(warning: &Warning) -> Block {
-    let more = [Block::Paragraph(warning.effect().into()), Block::Note(warning.remedy().into())];
-    Block::Warning(format!("{}.", warning.seen()), more.into())
+    let more = [Block::Paragraph(warning.effect.into()), Block::Note(warning.remedy.into())];
+    Block::Warning(format!("{}.", warning.seen), more.into())
 }
 
 /// The answer: its first sentence, then all others, below the name of what they are about where that is more than one.

@@ -37,7 +37,7 @@ pub fn answer_json(input: &Input) -> Value {
     let contents = &input.contents;
     let warnings: Vec<Value> = warnings(view, contents)
         .iter()
-        .map(|warning| json!({ "seen": warning.seen(), "effect": warning.effect(), "remedy": warning.remedy() }))
+        .map(|warning| json!({ "seen": warning.seen, "effect": warning.effect, "remedy": warning.remedy }))
         .collect();
     json!({
         "schema_version": SCHEMA_VERSION,

@@ -18,7 +18,7 @@ use crate::reproduce;
 use crate::safety;
 use crate::screening;
 use crate::tails;
-use crate::warnings::{Warning, warnings};
+use crate::warnings::{failed_trials, warnings};
 use analysis::advice::{Advice, Against, MoreRounds};
 use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
@@ -99,11 +99,15 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
     list.extend(bench::load(input));
     let all = warnings(view, &input.contents);
     // That nothing finished is said already.
-    let is_news = |warning: &&Warning| !parts.is_empty() || !matches!(warning, Warning::FailedTrials { .. });
-    let grave: Vec<String> = all.iter().filter(is_news).filter_map(Warning::in_brief).collect();
+    let said = failed_trials(view).filter(|_| parts.is_empty());
+    let grave: Vec<&String> = all
+        .iter()
+        .filter(|warning| Some(*warning) != said.as_ref())
+        .filter_map(|warning| warning.brief.as_ref())
+        .collect();
     list.extend(grave.iter().take(WARNINGS_MAX).map(|warning| format!("Warning: {warning}")));
     let more_grave = grave.len().saturating_sub(WARNINGS_MAX);
-    let minor = all.iter().filter(|warning| warning.in_brief().is_none()).count();
+    let minor = all.iter().filter(|warning| warning.brief.is_none()).count();
     list.extend(the_rest(place, left_out, [more_grave, minor], parts.is_empty()));
     let table = table.map(Block::Table);
     [Block::Lead(lead)].into_iter().chain(table).chain([Block::List(list)]).collect()
