@@ -4,9 +4,8 @@
 //! Ours are written ahead (`-wal`). A journal is there for the moment in which a writer opens a file that was merged or copied, and stays
 //! after a kill in that moment. It names no file, as nothing is attached.
 
-use crate::Error;
 use crate::lock::is_held;
-use crate::schema;
+use crate::{Error, schema};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;

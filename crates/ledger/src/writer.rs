@@ -1,6 +1,5 @@
 //! Writing: by the conductor, between runs, one transaction a record.
 
-use crate::Error;
 use crate::checksum::{
     DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
     TRIAL,
@@ -10,7 +9,7 @@ use crate::model::{
     AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Place, Probe, Scenario,
     StudyRecord, TrialState,
 };
-use crate::schema;
+use crate::{Error, schema};
 use observe::durability::Durability;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};

@@ -2,14 +2,10 @@
 //!
 //! The situations are `analysis::advice`. Whoever is named is called as the short answer's table calls it.
 
-use crate::answer;
-use crate::failed;
 use crate::flushing::Marked as _;
 use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
-use crate::safety;
-use crate::tails;
-use crate::tuning;
 use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, with_factor};
+use crate::{answer, failed, safety, tails, tuning};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
 use analysis::judge::ROUNDS_FOR_CLAIMS;

@@ -1,22 +1,13 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default, interval_words};
-use crate::errors;
-use crate::factors;
-use crate::failed;
-use crate::faults;
 use crate::flushing::Marked;
-use crate::health;
 use crate::input::Input;
-use crate::limits;
 use crate::number::{percent, percent_rounded_up, ratio, rounded, words};
-use crate::safety;
-use crate::screening;
-use crate::tails;
-use crate::tuning;
-use crate::why;
 use crate::words::{NAMES_MAX, Words as _, and_list, good, some_of, with_factor};
-use crate::{advice, bench, ceilings};
+use crate::{
+    advice, bench, ceilings, errors, factors, failed, faults, health, limits, safety, screening, tails, tuning, why,
+};
 use analysis::advice::{Advice, BOUND_MAX};
 use analysis::choice::Choice;
 use analysis::claim::{Claim, Subject};

@@ -1,18 +1,12 @@
 //! The whole answer for a terminal or Markdown: all sentences, the warnings, then a table a workload.
 
 use crate::document::{self, Block, Cell, Column, Fit, Medium, Table, head, word_cell, word_head};
-use crate::errors;
-use crate::faults;
 use crate::flushing::{DAGGER, DAGGER_NOTE, MARK};
 use crate::input::Input;
-use crate::limits;
-use crate::notes;
 use crate::number::{Scale, figure, percent, ratio_precise};
 use crate::pivot::pivots;
-use crate::safety;
-use crate::tails;
 use crate::warnings::{Warning, warnings};
-use crate::{answer, ceilings, claims};
+use crate::{answer, ceilings, claims, errors, faults, limits, notes, safety, tails};
 use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
 use observe::durability::Class;

@@ -1,10 +1,9 @@
 //! What is said of a claim, in a sentence and in a cell, and of where a scenario's values lie.
 
-use crate::errors;
 use crate::flushing::{self, Marked as _};
 use crate::number::{Scale, percent, percent_number_signed, percent_rounded_up, ratio, ratio_number, words};
-use crate::tails;
 use crate::words::{and_list, is_speed, quantity, with_factor};
+use crate::{errors, tails};
 use analysis::claim::{Claim, Subject};
 use analysis::row::{Centre, Row};
 use analysis::view::Part;

@@ -15,12 +15,9 @@ mod tables;
 use crate::brief::warning;
 use crate::document::{Block, Document, Medium, page, paper};
 use crate::input::Input;
-use crate::limits;
 use crate::number::date;
-use crate::summary;
-use crate::tails;
 use crate::warnings::warnings;
-use crate::{answer, apply};
+use crate::{answer, apply, limits, summary, tails};
 use analysis::view::{Part, View};
 
 /// The page.

@@ -1,17 +1,10 @@
 //! The answer for machines: every number that the report shows, with all its digits.
 
 use crate::bench::{self, Bench};
-use crate::errors;
-use crate::factors;
-use crate::faults;
-use crate::health;
 use crate::input::Input;
-use crate::limits;
-use crate::notes;
-use crate::safety;
 use crate::warnings::warnings;
 use crate::words::{Words as _, estimand};
-use crate::{answer, flushing};
+use crate::{answer, errors, factors, faults, flushing, health, limits, notes, safety};
 use analysis::ceilings::Share;
 use analysis::choice::Pick;
 use analysis::claim::{Change, Went};

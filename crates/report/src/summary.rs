@@ -4,21 +4,12 @@
 //! The sentences are `advice.rs`; all else that there is to say is `brief.rs` on a terminal and `full.rs` on a page.
 
 use crate::advice::{self, Names};
-use crate::bench;
-use crate::brief;
 use crate::document::{self, Block, Cell, Column, Fit, Table, head, number_cell, word_cell, word_head};
-use crate::errors;
-use crate::faults;
 use crate::flushing::Marked as _;
 use crate::input::Input;
-use crate::labels;
-use crate::limits;
 use crate::number::{Scale, percent, ratio, ratio_with_interval};
-use crate::reproduce;
-use crate::safety;
-use crate::screening;
-use crate::tails;
 use crate::warnings::{failed_trials, warnings};
+use crate::{bench, brief, errors, faults, labels, limits, reproduce, safety, screening, tails};
 use analysis::advice::{Advice, Against, MoreRounds};
 use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};

@@ -3,15 +3,11 @@
 use super::{details, open_details, pictures};
 use crate::claims::{interval_words, verdict_words};
 use crate::document::{Block, Cell, Table, Tone, head, no_cell, number_cell, word_cell, word_head, wrapped_cell};
-use crate::errors;
 use crate::flushing::{self, MARK, Marked as _};
-use crate::health;
 use crate::input::Input;
-use crate::notes;
 use crate::number::{Scale, figure, percent, percent_rounded_up, ratio_precise, words};
-use crate::pivot;
-use crate::safety;
 use crate::words::Words as _;
+use crate::{errors, health, notes, pivot, safety};
 use analysis::claim::{Claim, Subject};
 use analysis::flushing::Flushing;
 use analysis::judge::short_factor;
