@@ -66,10 +66,9 @@ impl Contents {
 
     /// Scenarios that were shown to be worse than another, in the order in which they were.
     pub fn worse(&self) -> impl Iterator<Item = &Worse> {
-        self.decisions.iter().filter_map(|decision| match decision {
-            Decision::Worse(worse) => Some(worse),
-            Decision::Screen(_) | Decision::Confirm(_) => None,
-        })
+        self.decisions
+            .iter()
+            .filter_map(|decision| if let Decision::Worse(worse) = decision { Some(worse) } else { None })
     }
 
     /// Whether a power cut or a failing disk is asked for in the same way twice. A `cache` that is left out is that of the scenario's own disk;
@@ -142,10 +141,9 @@ impl Contents {
 
     /// What was measured once more.
     pub fn finalists(&self) -> impl Iterator<Item = &Finalists> {
-        self.decisions.iter().filter_map(|decision| match decision {
-            Decision::Confirm(finalists) => Some(finalists),
-            Decision::Screen(_) | Decision::Worse(_) => None,
-        })
+        self.decisions
+            .iter()
+            .filter_map(|decision| if let Decision::Confirm(finalists) = decision { Some(finalists) } else { None })
     }
 
     /// What a workload's screen showed; none where nothing was screened, or not yet to the end.

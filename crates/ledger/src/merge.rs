@@ -224,26 +224,21 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let reader = Reader::open_untouched(path)?;
     let study = reader.study()?;
     let members = reader.members()?;
-    let labels = || -> rusqlite::Result<Vec<String>> {
-        let mut statement = reader.connection.prepare("SELECT label FROM scenario ORDER BY id")?;
-        statement.query_map([], |row| row.get(0))?.collect()
-    };
-    let failed = |error| reader.failed(error);
-    let labels = labels().map_err(failed)?;
+    let labels: Vec<String> = reader.queried("SELECT label FROM scenario ORDER BY id", |row| row.get(0))?;
     if members.is_empty() {
         return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new() });
     }
-    let inputs = inputs(&reader).map_err(failed)?;
+    let inputs = inputs(&reader)?;
     let counts = "SELECT member, count(*) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
-    let counts: BTreeMap<u32, u32> = by_member(&reader, counts).map_err(failed)?;
+    let counts: BTreeMap<u32, u32> = by_member(&reader, counts)?;
     let rounds = "SELECT member, count(DISTINCT round) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
-    let rounds: BTreeMap<u32, u32> = by_member(&reader, rounds).map_err(failed)?;
+    let rounds: BTreeMap<u32, u32> = by_member(&reader, rounds)?;
     // The last session of each says how it ended.
     let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \
                  (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)";
-    let ended: BTreeMap<u32, u32> = by_member(&reader, ended).map_err(failed)?;
+    let ended: BTreeMap<u32, u32> = by_member(&reader, ended)?;
     let started = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
-    let started: BTreeMap<u32, f64> = by_member(&reader, started).map_err(failed)?;
+    let started: BTreeMap<u32, f64> = by_member(&reader, started)?;
     let start = |member: Member| {
         let rank = Rank {
             is_finished: ended.get(&member.number) == Some(&1)
@@ -261,15 +256,11 @@ fn look(path: &Path) -> Result<Looked, Error> {
 }
 
 /// By the sessions' facts. Whether these are damaged is found out when they are copied.
-fn inputs(reader: &Reader) -> rusqlite::Result<BTreeMap<String, String>> {
-    let mut statement = reader.connection.prepare("SELECT machine FROM session ORDER BY id")?;
-    let mut rows = statement.query([])?;
-    let mut found = BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let facts: BTreeMap<String, String> = serde_json::from_str(&row.get::<_, String>(0)?).unwrap_or_default();
-        found.extend(facts.into_iter().filter_map(|(fact, held)| Some((input_of(&fact)?.to_string(), held))));
-    }
-    Ok(found)
+fn inputs(reader: &Reader) -> Result<BTreeMap<String, String>, Error> {
+    let machines: Vec<String> = reader.queried("SELECT machine FROM session ORDER BY id", |row| row.get(0))?;
+    let facts = machines.iter().map(|machine| serde_json::from_str(machine).unwrap_or_default());
+    let facts = facts.flat_map(|facts: BTreeMap<String, String>| facts);
+    Ok(facts.filter_map(|(fact, held)| Some((input_of(&fact)?.to_string(), held))).collect())
 }
 
 /// Files that held something else, a phrase each. Of large ones size and time are known alone, and a copy has a time of its own.
@@ -285,9 +276,8 @@ fn other_inputs(known: &BTreeMap<String, String>, inputs: &BTreeMap<String, Stri
 }
 
 /// What a question gives for each member.
-fn by_member<T: FromSql>(reader: &Reader, sql: &str) -> rusqlite::Result<BTreeMap<u32, T>> {
-    let mut statement = reader.connection.prepare(sql)?;
-    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+fn by_member<T: FromSql>(reader: &Reader, sql: &str) -> Result<BTreeMap<u32, T>, Error> {
+    reader.queried(sql, |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// What makes files those of two fleets, a phrase each.

@@ -292,27 +292,21 @@ impl Reader {
             scenarios.iter().filter(of_older_tool).map(|scenario| scenario.label.as_str()).collect();
         let columns: HashMap<i64, usize> = trials.iter().enumerate().map(|(index, trial)| (trial.id, index)).collect();
         let mut durabilities = Vec::new();
-        let mut statement = self.prepare(&self.select(&NOTE, "ORDER BY id"))?;
-        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
-        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
-            NOTE.check(row, &self.path)?;
-            let mut add = || -> rusqlite::Result<()> {
-                let Some(trial) = columns.get(&row.get(1)?).map(|index| &mut trials[*index]) else { return Ok(()) };
-                match row.get_ref(2)?.as_str()? {
-                    "step" => trial.steps.push((row.get(3)?, row.get(4)?)),
-                    "fact" => drop(trial.facts.insert(row.get(3)?, row.get(4)?)),
-                    "command" => trial.commands.push(row.get(4)?),
-                    "warning" => trial.warnings.push(row.get(4)?),
-                    "transcript" => trial.transcripts.push(row.get(4)?),
-                    "durability" => durabilities.push((trial.id, row.get::<_, String>(4)?)),
-                    // What came as remarks were lines for older tools with these workloads, and notes with the others.
-                    "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(4)?),
-                    _ => trial.notes.push(row.get(4)?),
-                }
-                Ok(())
-            };
-            add().map_err(|error| self.failed(error))?;
-        }
+        self.sealed(&NOTE, "ORDER BY id", |row| {
+            let Some(trial) = columns.get(&row.get(1)?).map(|index| &mut trials[*index]) else { return Ok(()) };
+            match row.get_ref(2)?.as_str()? {
+                "step" => trial.steps.push((row.get(3)?, row.get(4)?)),
+                "fact" => drop(trial.facts.insert(row.get(3)?, row.get(4)?)),
+                "command" => trial.commands.push(row.get(4)?),
+                "warning" => trial.warnings.push(row.get(4)?),
+                "transcript" => trial.transcripts.push(row.get(4)?),
+                "durability" => durabilities.push((trial.id, row.get::<_, String>(4)?)),
+                // What came as remarks were lines for older tools with these workloads, and notes with the others.
+                "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(4)?),
+                _ => trial.notes.push(row.get(4)?),
+            }
+            Ok(())
+        })?;
         durabilities.into_iter().map(|(id, json)| Ok((id, self.parsed(&json)?))).collect()
     }
 
@@ -400,13 +394,14 @@ impl Reader {
     }
 
     /// Rows of a table, each held against its checksum before it is read; columns are those that the checksum is of.
-    fn sealed<T>(
+    pub(crate) fn sealed<T>(
         &self,
         table: &Sealed,
         end: &str,
         mut read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let mut statement = self.prepare(&self.select(table, end))?;
+        let mut statement =
+            self.prepare(&format!("SELECT {} FROM {} {end}", table.selected(self.version), table.table))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
@@ -416,9 +411,15 @@ impl Reader {
         Ok(all)
     }
 
-    fn select(&self, table: &Sealed, end: &str) -> String {
-        let columns = table.selected(self.version);
-        format!("SELECT {columns} FROM {} {end}", table.table)
+    /// What a query finds, held against no checksum.
+    pub(crate) fn queried<T, All: FromIterator<T>>(
+        &self,
+        sql: &str,
+        read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+    ) -> Result<All, Error> {
+        let mut statement = self.prepare(sql)?;
+        let found = statement.query_map([], read).and_then(Iterator::collect);
+        found.map_err(|error| self.failed(error))
     }
 
     /// Runs that an older surefoot wrote.

@@ -13,7 +13,7 @@ use crate::{Error, schema};
 use observe::durability::Durability;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, ToSql, params};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -94,18 +94,14 @@ impl Writer {
     ) -> Result<(), Error> {
         let study = serde_json::to_string(study).expect("a study record is plain data");
         self.write(|transaction| {
-            transaction.execute("INSERT INTO study (json) VALUES (?1)", [study])?;
-            seal_last(transaction, &STUDY)?;
+            insert(transaction, &STUDY, "json", &[&study])?;
             for scenario in scenarios {
                 let json = serde_json::to_string(scenario).expect("a scenario is plain data");
-                transaction.execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json])?;
-                seal_last(transaction, &SCENARIO)?;
+                insert(transaction, &SCENARIO, "label, json", &[&scenario.label, &json])?;
             }
             if let Some(member) = member {
                 let json = serde_json::to_string(member).expect("a member is plain data");
-                transaction
-                    .execute("INSERT INTO member (number, json) VALUES (?1, ?2)", params![member.number, json])?;
-                seal_last(transaction, &MEMBER)?;
+                insert(transaction, &MEMBER, "number, json", &[&member.number, &json])?;
             }
             Ok(())
         })?;
@@ -147,13 +143,8 @@ impl Writer {
     pub fn begin_session(&mut self, machine: &BTreeMap<String, String>, now: f64) -> Result<(), Error> {
         let machine = serde_json::to_string(machine).expect("facts are plain data");
         let member = self.member;
-        let id = self.write(|transaction| {
-            let sql = "INSERT INTO session (started, machine, member) VALUES (?1, ?2, ?3)";
-            transaction.execute(sql, params![now, machine, member])?;
-            let id = transaction.last_insert_rowid();
-            SESSION.seal(transaction, &[&id])?;
-            Ok(id)
-        })?;
+        let values: [&dyn ToSql; 3] = [&now, &machine, &member];
+        let id = self.write(|transaction| insert(transaction, &SESSION, "started, machine, member", &values))?;
         self.session = Some(id);
         Ok(())
     }
@@ -178,10 +169,7 @@ impl Writer {
     pub fn probe(&mut self, probe: &Probe) -> Result<(), Error> {
         let json = serde_json::to_string(probe).expect("a probe is plain data");
         let session = self.session;
-        self.write(|transaction| {
-            transaction.execute("INSERT INTO probe (session, json) VALUES (?1, ?2)", params![session, json])?;
-            seal_last(transaction, &PROBE)
-        })
+        self.write(|transaction| insert(transaction, &PROBE, "session, json", &[&session, &json]).map(drop))
     }
 
     /// What a power cut was measured to take from a scenario, or why that can't be said.
@@ -223,7 +211,7 @@ impl Writer {
                 &format!("INSERT INTO {name} (session, scenario, json) VALUES (?1, (SELECT id FROM scenario WHERE label = ?2), ?3)"),
                 params![session, scenario, json],
             )?;
-            seal_last(transaction, table)
+            table.seal(transaction, &[&transaction.last_insert_rowid()])
         })
     }
 
@@ -235,8 +223,7 @@ impl Writer {
         self.write(|transaction| {
             for decision in decisions {
                 let json = serde_json::to_string(decision).expect("a decision is plain data");
-                transaction.execute("INSERT INTO decision (json) VALUES (?1)", [json])?;
-                seal_last(transaction, &DECISION)?;
+                insert(transaction, &DECISION, "json", &[&json])?;
             }
             Ok(())
         })
@@ -289,15 +276,11 @@ impl Writer {
     /// When it can't be written.
     pub fn provisioned(&mut self, trial: i64, provisioned: &Provisioned) -> Result<(), Error> {
         self.write(|transaction| {
-            let mut insert =
-                transaction.prepare_cached("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
             for (name, value) in &provisioned.facts {
-                insert.execute(params![trial, "fact", name, value])?;
-                seal_last(transaction, &NOTE)?;
+                insert(transaction, &NOTE, SAID, &[&trial, &"fact", name, value])?;
             }
             for command in &provisioned.commands {
-                insert.execute(params![trial, "command", "", command])?;
-                seal_last(transaction, &NOTE)?;
+                insert(transaction, &NOTE, SAID, &[&trial, &"command", &"", command])?;
             }
             Ok(())
         })
@@ -347,12 +330,8 @@ impl Writer {
             figures.extend_from_slice(&measured.value.to_le_bytes());
         }
         self.write(|transaction| {
-            transaction.execute(
-                "INSERT INTO run (trial, run, warm_up, started, seconds, figures) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![trial, run.run, run.warm_up, run.started, run.seconds, figures],
-            )?;
-            let id = transaction.last_insert_rowid();
-            RUN.seal(transaction, &[&id])?;
+            let values: [&dyn ToSql; 6] = [&trial, &run.run, &run.warm_up, &run.started, &run.seconds, &figures];
+            let id = insert(transaction, &RUN, "trial, run, warm_up, started, seconds, figures", &values)?;
             // It says how many runs it has.
             TRIAL.seal(transaction, &[&trial])?;
             for (name, latency) in &run.latencies {
@@ -419,14 +398,8 @@ impl Writer {
         })
     }
 
-    fn said(&mut self, trial: i64, kind: &str, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), Error> {
-        self.write(|transaction| {
-            transaction.execute(
-                "INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)",
-                params![trial, kind, name, value],
-            )?;
-            seal_last(transaction, &NOTE)
-        })
+    fn said(&mut self, trial: i64, kind: &str, name: &str, value: &dyn ToSql) -> Result<(), Error> {
+        self.write(|transaction| insert(transaction, &NOTE, SAID, &[&trial, &kind, &name, value]).map(drop))
     }
 
     fn metric_id(&mut self, metric: &Metric) -> Result<u32, Error> {
@@ -434,14 +407,9 @@ impl Writer {
             return Ok(*id);
         }
         let direction = serde_json::to_value(metric.direction).expect("a direction is plain data");
-        let id = self.write(|transaction| {
-            transaction.execute(
-                "INSERT INTO metric (name, unit, direction) VALUES (?1, ?2, ?3)",
-                params![metric.name, metric.unit, direction.as_str()],
-            )?;
-            seal_last(transaction, &METRIC)?;
-            Ok(u32::try_from(transaction.last_insert_rowid()).expect("fewer than four billion metrics"))
-        })?;
+        let values: [&dyn ToSql; 3] = [&metric.name, &metric.unit, &direction.as_str()];
+        let id = self.write(|transaction| insert(transaction, &METRIC, "name, unit, direction", &values))?;
+        let id = u32::try_from(id).expect("fewer than four billion metrics");
         self.metrics.insert(metric.name.to_string(), id);
         Ok(id)
     }
@@ -469,9 +437,22 @@ impl Writer {
     }
 }
 
-/// Seals the row that was inserted last.
-fn seal_last(transaction: &rusqlite::Transaction, table: &Sealed) -> rusqlite::Result<()> {
-    table.seal(transaction, &[&transaction.last_insert_rowid()])
+/// Columns of what a trial said.
+const SAID: &str = "trial, kind, name, value";
+
+/// Adds a row with its checksum, and tells its id.
+fn insert(
+    transaction: &rusqlite::Transaction,
+    table: &Sealed,
+    columns: &str,
+    values: &[&dyn ToSql],
+) -> rusqlite::Result<i64> {
+    let places = vec!["?"; values.len()].join(", ");
+    let sql = format!("INSERT INTO {} ({columns}) VALUES ({places})", table.table);
+    transaction.prepare_cached(&sql)?.execute(values)?;
+    let id = transaction.last_insert_rowid();
+    table.seal(transaction, &[&id])?;
+    Ok(id)
 }
 
 /// Device and number of the file at a path.

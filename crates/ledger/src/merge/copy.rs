@@ -94,8 +94,7 @@ impl Copier {
         let reader = Reader::open_untouched(first)?;
         copier.all(&reader, &copied(&STUDY, &[]))?;
         copier.all(&reader, &copied(&SCENARIO, &[]))?;
-        copier.scenarios =
-            names(&reader, "SELECT id, label FROM scenario")?.into_iter().map(|(id, name)| (name, id)).collect();
+        copier.scenarios = reader.queried("SELECT label, id FROM scenario", |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(copier)
     }
 
@@ -148,11 +147,12 @@ impl Copier {
 
     fn open(&mut self, file: &Path) -> Result<Source, Error> {
         let reader = Reader::open_untouched(file)?;
-        let scenarios = names(&reader, "SELECT id, label FROM scenario")?;
+        let scenarios: Vec<(i64, String)> =
+            reader.queried("SELECT id, label FROM scenario", |row| Ok((row.get(0)?, row.get(1)?)))?;
         let scenarios =
             scenarios.into_iter().filter_map(|(id, label)| Some((id, *self.scenarios.get(&label)?))).collect();
         let mut metrics = HashMap::new();
-        let rows = Copier::read(&reader, &METRIC, "ORDER BY id")?;
+        let rows = reader.sealed(&METRIC, "ORDER BY id", |row| values(row, &METRIC))?;
         for mut row in rows {
             let (Value::Integer(id), Value::Text(name)) = (row[0].clone(), row[1].clone()) else { continue };
             let new = match self.metrics.get(&name) {
@@ -179,7 +179,7 @@ impl Copier {
 
     /// All rows of a table, as they are.
     fn all(&mut self, reader: &Reader, copied: &Copied) -> Result<(), Error> {
-        let rows = Copier::read(reader, copied.sealed, "ORDER BY rowid")?;
+        let rows = reader.sealed(copied.sealed, "ORDER BY rowid", |row| values(row, copied.sealed))?;
         rows.iter().try_for_each(|row| self.insert(copied, row))
     }
 
@@ -223,20 +223,6 @@ impl Copier {
         Ok(())
     }
 
-    /// All rows of a small table.
-    fn read(reader: &Reader, sealed: &Sealed, end: &str) -> Result<Vec<Vec<Value>>, Error> {
-        let failed = |error| reader.failed(error);
-        let sql = format!("SELECT {} FROM {} {end}", sealed.selected(VERSION), sealed.table);
-        let mut statement = reader.connection.prepare(&sql).map_err(failed)?;
-        let mut rows = statement.query([]).map_err(failed)?;
-        let mut all = Vec::new();
-        while let Some(row) = rows.next().map_err(failed)? {
-            sealed.check(row, &reader.path)?;
-            all.push(values(row, sealed).map_err(failed)?);
-        }
-        Ok(all)
-    }
-
     fn insert(&self, Copied { sealed, made, .. }: &Copied, values: &[Value]) -> Result<(), Error> {
         let seen: Vec<ValueRef> = values.iter().map(Into::into).collect();
         let write = || {
@@ -271,19 +257,7 @@ fn values(row: &Row, sealed: &Sealed) -> rusqlite::Result<Vec<Value>> {
 /// The first and last number of each member's rows.
 fn ranges(reader: &Reader, table: &str) -> Result<HashMap<u32, Range>, Error> {
     let sql = format!("SELECT member, min(id), max(id) FROM {table} WHERE member IS NOT NULL GROUP BY member");
-    let read = || -> rusqlite::Result<HashMap<u32, Range>> {
-        let mut statement = reader.connection.prepare(&sql)?;
-        statement.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?.collect()
-    };
-    read().map_err(|error| reader.failed(error))
-}
-
-fn names(reader: &Reader, sql: &str) -> Result<Vec<(i64, String)>, Error> {
-    let read = || -> rusqlite::Result<Vec<(i64, String)>> {
-        let mut statement = reader.connection.prepare(sql)?;
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-    };
-    read().map_err(|error| reader.failed(error))
+    reader.queried(&sql, |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))
 }
 
 /// Gives packed figures the numbers that their metrics have in the new file; one that is unknown stays, and is found when it is read.
