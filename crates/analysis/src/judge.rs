@@ -210,11 +210,7 @@ fn safest(observations: &Observations, classes: &[Option<Class>]) -> Observation
     let safest = classes.iter().flatten().min();
     let is_kept = |i: &usize| classes[*i].is_some() && classes[*i].as_ref() == safest;
     let keep: Vec<usize> = (0..classes.len()).filter(is_kept).collect();
-    Observations {
-        cells: keep.iter().map(|i| observations.cells[*i].clone()).collect(),
-        rounds: observations.rounds.iter().map(|round| keep.iter().map(|i| round[*i]).collect()).collect(),
-        more_is_better: observations.more_is_better,
-    }
+    observations.only(&keep)
 }
 
 /// What a contrast says, with p already corrected.

@@ -76,6 +76,15 @@ pub struct Declared {
 }
 
 impl Observations {
+    /// Those of some cells.
+    pub fn only(&self, cells: &[usize]) -> Observations {
+        Observations {
+            cells: cells.iter().map(|cell| self.cells[*cell].clone()).collect(),
+            rounds: self.rounds.iter().map(|row| cells.iter().map(|cell| row[*cell]).collect()).collect(),
+            more_is_better: self.more_is_better,
+        }
+    }
+
     /// Cells that are no control.
     pub fn candidates(&self) -> Vec<usize> {
         (0..self.cells.len()).filter(|cell| !self.cells[*cell].control).collect()

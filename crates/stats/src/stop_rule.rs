@@ -82,23 +82,10 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
         };
     }
     // The family's averages are without what was given up. Pairs are held against a baseline: of one that was given up no width would be left.
-    let measured = still_measured(observations);
-    let mut widest = None;
-    for declared in measured.family() {
-        let of = format!("{} against {}", declared.a, declared.b);
-        widen(&mut widest, &measured, &declared, rules, of);
-    }
-    widest.map_or(StopDecision::NothingLeft, |widest| by_width(widest, rules))
-}
-
-/// Without scenarios that are measured no more: no more rounds will tell of them.
-fn still_measured(observations: &Observations) -> Observations {
+    // Without scenarios that are measured no more: no more rounds will tell of them.
     let kept: Vec<usize> = (0..observations.cells.len()).filter(|cell| observations.is_measured_yet(*cell)).collect();
-    Observations {
-        cells: kept.iter().map(|cell| observations.cells[*cell].clone()).collect(),
-        rounds: observations.rounds.iter().map(|row| kept.iter().map(|cell| row[*cell]).collect()).collect(),
-        more_is_better: observations.more_is_better,
-    }
+    let measured = observations.only(&kept);
+    widest(&measured, measured.family(), rules)
 }
 
 /// Looks at the widths of all pairs of those that may still be picked: the rule where only the best is asked for.
@@ -116,28 +103,20 @@ pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &R
         return StopDecision::OneLeft;
     }
     let standing: Vec<usize> = standing.into_iter().filter(|cell| observations.is_measured_yet(*cell)).collect();
-    let mut widest = None;
     let pairs = standing.iter().enumerate().flat_map(|(place, a)| standing[place + 1..].iter().map(move |b| (*a, *b)));
-    for (a, b) in pairs {
-        let declared = observations.pair(a, b);
-        let of = format!("{} against {}", declared.a, declared.b);
-        widen(&mut widest, observations, &declared, rules, of);
-    }
-    widest.map_or(StopDecision::NothingLeft, |widest| by_width(widest, rules))
+    widest(observations, pairs.map(|(a, b)| observations.pair(a, b)), rules)
 }
 
-/// Takes a contrast's half-width for the widest where it is.
-fn widen(
-    widest: &mut Option<(f64, String)>,
-    observations: &Observations,
-    declared: &Declared,
-    rules: &Rules,
-    of: String,
-) {
-    let half_width = half_width(&observations.differences(declared), rules);
-    if widest.as_ref().is_none_or(|widest| half_width > widest.0) {
-        *widest = Some((half_width, of));
+/// By the pair that is known least, the first of several.
+fn widest(observations: &Observations, pairs: impl IntoIterator<Item = Declared>, rules: &Rules) -> StopDecision {
+    let mut widest: Option<(f64, String)> = None;
+    for declared in pairs {
+        let half_width = half_width(&observations.differences(&declared), rules);
+        if widest.as_ref().is_none_or(|widest| half_width > widest.0) {
+            widest = Some((half_width, format!("{} against {}", declared.a, declared.b)));
+        }
     }
+    widest.map_or(StopDecision::NothingLeft, |widest| by_width(widest, rules))
 }
 
 /// Of fewer than two rounds nothing is known.
