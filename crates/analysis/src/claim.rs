@@ -100,6 +100,21 @@ pub enum Subject {
     },
 }
 
+impl Subject {
+    /// The two sides.
+    pub fn names(&self) -> (&str, &str) {
+        match self {
+            Subject::Scenario { label, against } | Subject::Control { label, against } => (label, against),
+            Subject::Level { level, against, .. } => (level, against),
+        }
+    }
+
+    /// The factor whose levels are the sides; none where they are scenarios.
+    pub fn factor(&self) -> Option<&String> {
+        if let Subject::Level { factor, .. } = self { Some(factor) } else { None }
+    }
+}
+
 impl Claim {
     /// Whether it holds a scenario against this one.
     pub fn is_against(&self, label: &str) -> bool {
@@ -118,10 +133,7 @@ impl Claim {
 
     /// The two sides.
     pub fn names(&self) -> (&str, &str) {
-        match &self.subject {
-            Subject::Scenario { label, against } | Subject::Control { label, against } => (label, against),
-            Subject::Level { level, against, .. } => (level, against),
-        }
+        self.subject.names()
     }
 
     /// Whether a side bears this name.

@@ -3,7 +3,7 @@
 //! Pure, over what `input.rs` keeps of each run. Nothing is taken out of the answer here: where trials were disturbed, it is said
 //! whether the verdicts would be others without them.
 
-use crate::claim::{Claim, Subject};
+use crate::claim::Claim;
 use crate::counting::Counting;
 use crate::details::Details;
 use crate::judge::Judgement;
@@ -247,8 +247,9 @@ impl Without {
         let mut others = Vec::new();
         for claim in judgement.claims.iter().filter(|claim| claim.verdict.is_some()) {
             let (a, b) = claim.names();
-            let is_same =
-                |other: &&Claim| factor(other) == factor(claim) && (other.names() == (a, b) || other.names() == (b, a));
+            let is_same = |other: &&Claim| {
+                other.subject.factor() == claim.subject.factor() && (other.names() == (a, b) || other.names() == (b, a))
+            };
             let Some(found) = without.claims.iter().find(is_same).filter(|found| found.verdict.is_some()) else {
                 return Without::TooFewRounds;
             };
@@ -256,8 +257,4 @@ impl Without {
         }
         Without::Others(others)
     }
-}
-
-fn factor(claim: &Claim) -> Option<&String> {
-    if let Subject::Level { factor, .. } = &claim.subject { Some(factor) } else { None }
 }

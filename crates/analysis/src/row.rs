@@ -1,6 +1,7 @@
 //! One scenario's numbers: where its values lie, what the machine says of it, and how safe it is.
 
 use crate::ceilings::Ceiling;
+use crate::claim::Claim;
 use crate::errors::Errors;
 use crate::flushing::Flushing;
 use crate::health::Health;
@@ -108,6 +109,14 @@ impl Centre {
 }
 
 impl Row {
+    /// What it is called on a side of a claim: its level of the factor, or its label.
+    pub fn name_in(&self, claim: &Claim) -> Option<&str> {
+        match claim.subject.factor() {
+            Some(factor) => self.levels.get(factor).map(String::as_str),
+            None => Some(&self.label),
+        }
+    }
+
     /// The number of rounds after which it was measured no further.
     pub fn dropped_after(&self) -> Option<u32> {
         self.worse.as_ref().filter(|worse| !worse.stays).map(|worse| worse.round + 1)

@@ -161,23 +161,12 @@ fn distribution(read: &Read, asked: &Scenarios, (primary, order): (&str, Order),
 impl Tail {
     /// Its claim of the same two sides, and whether they are named the other way round.
     pub fn claim_of(&self, subject: &Subject) -> Option<(&Claim, bool)> {
-        let factor = |subject: &Subject| match subject {
-            Subject::Level { factor, .. } => Some(factor.clone()),
-            _ => None,
-        };
-        let wanted = names(subject);
-        let of_same = self.claims.iter().filter(|claim| factor(&claim.subject) == factor(subject));
+        let wanted = subject.names();
+        let of_same = self.claims.iter().filter(|claim| claim.subject.factor() == subject.factor());
         of_same.map(|claim| (claim, claim.names())).find_map(|(claim, (a, b))| match () {
             () if (a, b) == wanted => Some((claim, false)),
             () if (b, a) == wanted => Some((claim, true)),
             () => None,
         })
-    }
-}
-
-fn names(subject: &Subject) -> (&str, &str) {
-    match subject {
-        Subject::Scenario { label, against } | Subject::Control { label, against } => (label, against),
-        Subject::Level { level, against, .. } => (level, against),
     }
 }

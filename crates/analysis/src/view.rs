@@ -212,12 +212,8 @@ impl Part {
 pub fn sides<'a>(claim: &Claim, rows: &'a [Row]) -> [Vec<&'a Row>; 2] {
     let (a, b) = claim.names();
     [a, b].map(|side| {
-        let of_side = |row: &&Row| match &claim.subject {
-            Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| level == side),
-            Subject::Scenario { .. } | Subject::Control { .. } => row.label == side,
-        };
         let measured = rows.iter().filter(|row| row.centre.is_some() && (!row.control || row.label == side));
-        measured.filter(of_side).collect()
+        measured.filter(|row| row.name_in(claim) == Some(side)).collect()
     })
 }
 

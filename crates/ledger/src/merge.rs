@@ -258,8 +258,8 @@ fn look(path: &Path) -> Result<Looked, Error> {
 /// By the sessions' facts. Whether these are damaged is found out when they are copied.
 fn inputs(reader: &Reader) -> Result<BTreeMap<String, String>, Error> {
     let machines: Vec<String> = reader.queried("SELECT machine FROM session ORDER BY id", |row| row.get(0))?;
-    let facts = machines.iter().map(|machine| serde_json::from_str(machine).unwrap_or_default());
-    let facts = facts.flat_map(|facts: BTreeMap<String, String>| facts);
+    let facts_of = |machine: &String| serde_json::from_str::<BTreeMap<String, String>>(machine).unwrap_or_default();
+    let facts = machines.iter().flat_map(facts_of);
     Ok(facts.filter_map(|(fact, held)| Some((input_of(&fact)?.to_string(), held))).collect())
 }
 

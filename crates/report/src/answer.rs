@@ -10,7 +10,7 @@ use crate::{
 };
 use analysis::advice::{Advice, BOUND_MAX};
 use analysis::choice::Choice;
-use analysis::claim::{Claim, Subject};
+use analysis::claim::Claim;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::view::{Part, View};
@@ -350,12 +350,8 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
 
 /// Whether a claim is about a scenario, or about a level that it has.
 fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
-    match &claim.subject {
-        Subject::Level { factor, .. } => {
-            part.judgement.factor_paths.len() > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level))
-        }
-        Subject::Scenario { .. } | Subject::Control { .. } => claim.names_one(&row.label),
-    }
+    let is_one_of_several = claim.subject.factor().is_some() && part.judgement.factor_paths.len() > 1;
+    is_one_of_several || row.name_in(claim).is_some_and(|name| claim.names_one(name))
 }
 
 /// Those that could be as good as the pick.

@@ -41,10 +41,7 @@ pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<St
 /// A claim as a sentence: who, how much, how sure, and the verdict.
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
     let ((a, b), marks) = (claim.names(), flushing::marks(part, claim));
-    let first = match &claim.subject {
-        Subject::Level { factor, .. } => with_factor(factor, a),
-        Subject::Scenario { .. } | Subject::Control { .. } => a.into(),
-    };
+    let first = claim.subject.factor().map_or_else(|| a.into(), |factor| with_factor(factor, a));
     let (a, b) = (&format!("{first}{}", marks[0]), &format!("{b}{}", marks[1]));
     let averaged = averaged_over(claim);
     let interval = interval_words(claim, confidence);
@@ -175,14 +172,18 @@ pub fn interval_words(claim: &Claim, confidence: f64) -> String {
 
 /// The verdict in a table's cell.
 pub fn verdict_words(claim: &Claim, part: &Part) -> String {
-    let is_speed = is_speed(&part.metric);
+    verdict_of(claim, if is_speed(&part.metric) { ["faster", "slower"] } else { ["better", "worse"] }).into()
+}
+
+/// The same with these words for what matters.
+pub fn verdict_of(claim: &Claim, [better, worse]: [&'static str; 2]) -> &'static str {
     match claim.verdict {
-        None => "direction only".into(),
-        Some(Verdict::Faster) => if is_speed { "faster" } else { "better" }.into(),
-        Some(Verdict::Slower) => if is_speed { "slower" } else { "worse" }.into(),
-        Some(Verdict::Negligible) => "real but negligible".into(),
-        Some(Verdict::Equivalent) => "equivalent".into(),
-        Some(Verdict::Inconclusive) => "can't tell".into(),
+        None => "direction only",
+        Some(Verdict::Faster) => better,
+        Some(Verdict::Slower) => worse,
+        Some(Verdict::Negligible) => "real but negligible",
+        Some(Verdict::Equivalent) => "equivalent",
+        Some(Verdict::Inconclusive) => "can't tell",
     }
 }
 

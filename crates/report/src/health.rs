@@ -5,7 +5,7 @@
 use crate::claims::verdict_words;
 use crate::number::{figure, percent};
 use crate::words::Words;
-use analysis::claim::{Claim, Subject};
+use analysis::claim::Claim;
 use analysis::health::{Cause, Without};
 use analysis::row::Row;
 use analysis::view::Part;
@@ -36,11 +36,8 @@ pub fn claim_words(claim: &Claim, part: &Part) -> String {
 
 /// What speaks against the runs of a claim's two sides, in a few words; empty when nothing does.
 pub fn mark(claim: &Claim, part: &Part) -> String {
-    let is_of = |row: &Row| match &claim.subject {
-        Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| claim.names_one(level)),
-        Subject::Scenario { .. } | Subject::Control { .. } => claim.names_one(&row.label),
-    };
-    let rows: Vec<&Row> = part.measured().filter(|row| is_of(row)).collect();
+    let is_of = |row: &&Row| row.name_in(claim).is_some_and(|name| claim.names_one(name));
+    let rows: Vec<&Row> = part.measured().filter(is_of).collect();
     let (unsteady, runs) = unsteady(&rows);
     let disturbed: usize = rows.iter().map(|row| row.health.disturbed.len()).sum();
     let mut words = Vec::new();

@@ -1,6 +1,6 @@
 //! What is said of tails and of orders: the sentence beside a claim, the table below its own heading, the line on how rounds went.
 
-use crate::claims::{often_first, shape_words};
+use crate::claims::{often_first, shape_words, verdict_of};
 use crate::document::{Block, Cell, Table, head, number_cell, word_cell, word_head};
 use crate::number::{percent, ratio, ratio_number, ratio_precise};
 use analysis::claim::{Claim, Subject, Tailed, What};
@@ -42,9 +42,9 @@ pub fn against_the_pick(part: &Part, name: impl Fn(&str) -> String) -> Option<St
     let worse = choices(part).filter_map(|claim| {
         let (tail, (a, b)) = (claim.tail?, claim.names());
         match tail.is_worse {
-            true if is_side_of(claim, a, pick) => Some((tail, (a, b))),
+            true if pick.name_in(claim) == Some(a) => Some((tail, (a, b))),
             // The other way round.
-            false if is_side_of(claim, b, pick) => {
+            false if pick.name_in(claim) == Some(b) => {
                 let (low, high) = (1.0 / tail.high, 1.0 / tail.low);
                 Some((Tailed { ratio: 1.0 / tail.ratio, low, high, is_worse: true, ..tail }, (b, a)))
             }
@@ -67,7 +67,7 @@ pub fn slow_pick(part: &Part) -> Option<&Claim> {
     let is_it = |claim: &&Claim| {
         let (a, b) = claim.names();
         let often = claim.shapes.map(|shapes| if often_first(&shapes) { a } else { b });
-        claim.verdict == Some(Verdict::Inconclusive) && often.is_some_and(|side| is_side_of(claim, side, pick))
+        claim.verdict == Some(Verdict::Inconclusive) && often.is_some_and(|side| pick.name_in(claim) == Some(side))
     };
     choices(part).find(is_it)
 }
@@ -76,14 +76,6 @@ pub fn slow_pick(part: &Part) -> Option<&Claim> {
 fn choices(part: &Part) -> impl Iterator<Item = &Claim> {
     let new = part.confirmations.iter().flat_map(|confirmation| &confirmation.claims);
     part.judgement.claims.iter().chain(&part.judgement.versus).chain(new).filter(move |claim| is_a_choice(claim, part))
-}
-
-/// Whether a side of a claim is this scenario, or a level of it.
-fn is_side_of(claim: &Claim, side: &str, row: &Row) -> bool {
-    match &claim.subject {
-        Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| level == side),
-        Subject::Scenario { .. } | Subject::Control { .. } => row.label == side,
-    }
 }
 
 /// Whether one may choose between its sides: a rate or the like is given.
@@ -127,10 +119,7 @@ pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Tab
     let mut table = Table::new(id, heads);
     for (what, claim) in shown {
         let (a, b) = claim.names();
-        let about = match &claim.subject {
-            Subject::Level { factor, .. } => format!(" ({})", short_factor(factor)),
-            Subject::Scenario { .. } | Subject::Control { .. } => String::new(),
-        };
+        let about = claim.subject.factor().map_or_else(String::new, |factor| format!(" ({})", short_factor(factor)));
         let p = if claim.p < 0.001 { "< 0.001".into() } else { format!("{:.3}", claim.p) };
         let interval = format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high));
         table.row([
@@ -138,7 +127,7 @@ pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Tab
             word_cell(&format!("{a} vs {b}{about}")),
             number_cell(&ratio_precise(claim.ratio), claim.ratio),
             Cell { text: interval, ..Cell::default() },
-            word_cell(verdict(claim)),
+            word_cell(verdict_of(claim, ["better", "worse"])),
             number_cell(&p, claim.p),
             number_cell(&claim.rounds.to_string(), claim.rounds as f64),
         ]);
@@ -152,17 +141,6 @@ fn contradicts(what: What, claim: &Claim, part: &Part) -> bool {
     let is_it = |other: &&Claim| other.names_one(a) && other.names_one(b);
     let found = part.judgement.claims.iter().find(is_it).and_then(|other| other.tail);
     found.is_some_and(|tail| tail.what == what)
-}
-
-fn verdict(claim: &Claim) -> &'static str {
-    match claim.verdict {
-        None => "direction only",
-        Some(Verdict::Faster) => "better",
-        Some(Verdict::Slower) => "worse",
-        Some(Verdict::Negligible) => "real but negligible",
-        Some(Verdict::Equivalent) => "equivalent",
-        Some(Verdict::Inconclusive) => "can't tell",
-    }
 }
 
 /// For a page: all comparisons, and how rounds went.
