@@ -80,7 +80,6 @@ fn scenarios(part: &Part, view: &View) -> Table {
         (column, part.rows.iter().enumerate().map(|(rank, row)| cell(rank, row)).collect())
     };
     let scale = Scale::of_part(part);
-    let unit = if scale.unit.is_empty() { "mean".into() } else { format!("mean, {}", scale.unit) };
     let claim = |row: &Row| part.claim_of(&row.label);
     let any_is_bound = part.rows.iter().filter_map(|row| row.ceiling.as_ref()).any(|ceiling| ceiling.by.is_some());
     let any_is_cut = part.rows.iter().any(|row| row.power_cut.is_some());
@@ -89,9 +88,11 @@ fn scenarios(part: &Part, view: &View) -> Table {
     let columns = [
         column(head(""), &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
         column(Column { fit: Fit::Labels, ..word_head("scenario") }, &|_, row| short_label(part, &row.label).into()),
-        column(head(&unit), &|_, row| row.centre.map_or_else(String::new, |centre| mean(row, centre, part))),
+        column(head(&format!("mean{}", scale.after_name())), &|_, row| {
+            row.centre.map_or_else(String::new, |centre| mean(row, centre, part))
+        }),
         column(head(&format!("{} interval", percent(view.confidence))), &|_, row| {
-            row.centre.map_or_else(String::new, |c| format!("{}–{}", scale.number(c.low), scale.number(c.high)))
+            row.centre.map_or_else(String::new, |centre| scale.between(centre.low, centre.high))
         }),
         column(word_head(errors::HEAD), &|_, row| errors::cell(row)),
         column(Column { fit: Fit::CutHead(AGAINST_MIN), ..head(&against) }, &|_, row| match claim(row) {

@@ -147,30 +147,21 @@ impl Svg {
 
     /// A straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
-        let ((x1, y1), (x2, y2)) = (from, to);
-        let _ = write!(
-            self.body,
-            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"{stroke}\" stroke-width=\"{width}\"/>"
-        );
+        self.stroke(from, to, &format!("stroke=\"{stroke}\" stroke-width=\"{width}\""));
     }
 
     /// A hair line of the grid.
     pub fn grid_line(&mut self, from: (f64, f64), to: (f64, f64)) {
-        let ((x1, y1), (x2, y2)) = (from, to);
-        let _ = write!(
-            self.body,
-            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"currentColor\" stroke-opacity=\"0.15\"/>"
-        );
+        self.stroke(from, to, "stroke=\"currentColor\" stroke-opacity=\"0.15\"");
     }
 
     /// A dashed line that marks a reference.
     pub fn reference_line(&mut self, from: (f64, f64), to: (f64, f64)) {
-        let ((x1, y1), (x2, y2)) = (from, to);
-        let _ = write!(
-            self.body,
-            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"currentColor\" stroke-opacity=\"0.6\" \
-             stroke-dasharray=\"4 3\"/>"
-        );
+        self.stroke(from, to, "stroke=\"currentColor\" stroke-opacity=\"0.6\" stroke-dasharray=\"4 3\"");
+    }
+
+    fn stroke(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
+        let _ = write!(self.body, "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" {style}/>");
     }
 
     /// Lines at the ticks of an axis from left to right, and their labels below, which keep `edge` away from the picture's sides.
@@ -188,34 +179,24 @@ impl Svg {
         if points.is_empty() {
             return;
         }
-        let _ = write!(
-            self.body,
-            "<path fill=\"none\" stroke-linejoin=\"round\" stroke=\"{stroke}\" stroke-width=\"{width}\" \
-             stroke-opacity=\"{opacity}\" d=\"M"
-        );
         // Steps from point to point in tenths: a page has thousands of them, and they are shorter than places.
         let tenths = |value: f64| (value * 10.0).round() as i64;
+        let mut path = String::from("M");
         let mut last = None;
         for (x, y) in points.iter().map(|(x, y)| (tenths(*x), tenths(*y))) {
             let (command, from) = last.map_or(("", (0, 0)), |from| ("l", from));
-            let _ = write!(self.body, "{command}{} {}", (x - from.0) as f64 / 10.0, (y - from.1) as f64 / 10.0);
+            let _ = write!(path, "{command}{} {}", (x - from.0) as f64 / 10.0, (y - from.1) as f64 / 10.0);
             last = Some((x, y));
         }
-        self.body.push_str("\">");
-        self.tip(tip);
-        self.body.push_str("</path>");
+        let style = format!("stroke=\"{stroke}\" stroke-width=\"{width}\" stroke-opacity=\"{opacity}\"");
+        self.told("path", &format!("fill=\"none\" stroke-linejoin=\"round\" {style} d=\"{path}\""), tip);
     }
 
     /// A filled rectangle; `tip` is shown when the pointer is over it.
     pub fn rectangle(&mut self, corner: (f64, f64), size: (f64, f64), fill: &str, opacity: f64, tip: &str) {
         let ((x, y), (width, height)) = (corner, size);
-        let _ = write!(
-            self.body,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\" \
-             fill-opacity=\"{opacity}\">"
-        );
-        self.tip(tip);
-        self.body.push_str("</rect>");
+        let place = format!("x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"");
+        self.told("rect", &format!("{place} fill=\"{fill}\" fill-opacity=\"{opacity}\""), tip);
     }
 
     /// Slanted lines over a rectangle.
@@ -238,22 +219,16 @@ impl Svg {
         let path = mark_path(index, x, y, radius);
         let fill = colour(index);
         let pale = if opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
-        let _ =
-            write!(self.body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"currentColor\" stroke-width=\"0.6\"{pale}>");
-        self.tip(tip);
-        self.body.push_str("</path>");
+        let style = format!("fill=\"{fill}\" stroke=\"currentColor\" stroke-width=\"0.6\"{pale}");
+        self.told("path", &format!("d=\"{path}\" {style}"), tip);
     }
 
     /// As [`Svg::mark`], its outline only; what lies behind it shows.
     pub fn hollow_mark(&mut self, index: usize, x: f64, y: f64, radius: f64, tip: &str) {
         let (path, stroke) = (mark_path(index, x, y, radius), colour(index));
         // The fill is there for the pointer alone.
-        let _ = write!(
-            self.body,
-            "<path d=\"{path}\" fill=\"{stroke}\" fill-opacity=\"0\" stroke=\"{stroke}\" stroke-width=\"1.6\">"
-        );
-        self.tip(tip);
-        self.body.push_str("</path>");
+        let style = format!("fill=\"{stroke}\" fill-opacity=\"0\" stroke=\"{stroke}\" stroke-width=\"1.6\"");
+        self.told("path", &format!("d=\"{path}\" {style}"), tip);
     }
 
     /// The sign of a moment: dark like text and told apart by its shape, as colours are the scenarios'.
@@ -262,9 +237,7 @@ impl Svg {
             Kind::LevelChange => 2,
             Kind::LongFlush => 3,
         };
-        let _ = write!(self.body, "<path d=\"{}\">", mark_path(shape, x, y, 3.4));
-        self.tip(tip);
-        self.body.push_str("</path>");
+        self.told("path", &format!("d=\"{}\"", mark_path(shape, x, y, 3.4)), tip);
     }
 
     /// Names from the top on, each after what `symbol` draws at its place; gives where the legend ends.
@@ -282,10 +255,10 @@ impl Svg {
         y + 26.0
     }
 
-    fn tip(&mut self, tip: &str) {
-        if !tip.is_empty() {
-            let _ = write!(self.body, "<title>{}</title>", escape(tip));
-        }
+    /// A shape with what is said of it when one points there.
+    fn told(&mut self, shape: &str, attributes: &str, tip: &str) {
+        let tip = if tip.is_empty() { String::new() } else { format!("<title>{}</title>", escape(tip)) };
+        let _ = write!(self.body, "<{shape} {attributes}>{tip}</{shape}>");
     }
 }
 

@@ -209,7 +209,7 @@ pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, (confidence, pick
     if centre.count < 2 {
         return format!("{value} (one trial, so no interval){wrong}");
     }
-    let interval = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
+    let interval = scale.between(centre.low, centre.high);
     let of_pick = if picked_from > 1 { format!(" for the pick of {picked_from}") } else { String::new() };
     format!("{value} ({} interval {interval}{of_pick}, {} trials){wrong}", percent(confidence), centre.count)
 }

@@ -64,10 +64,9 @@ fn of_metric(
         Direction::Neither => {}
     }
     let scale = Scale::of(metric, rows.iter().map(|(_, _, centre)| centre.mean).fold(0.0, f64::max));
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let columns = [
         Column { fit: Fit::Labels, ..word_head(&quantity_of(metric)) },
-        head(&format!("mean so far{unit}")),
+        head(&format!("mean so far{}", scale.after_name())),
         head("against the baseline"),
     ];
     let mut made = Table::new("live", columns);

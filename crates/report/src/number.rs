@@ -70,6 +70,21 @@ impl Scale {
         if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) }
     }
 
+    /// An interval without the unit.
+    pub fn between(&self, low: f64, high: f64) -> String {
+        format!("{}–{}", self.number(low), self.number(high))
+    }
+
+    /// A value and its interval behind it.
+    pub fn with_interval(&self, value: f64, low: f64, high: f64) -> String {
+        format!("{} ({})", self.with_unit(value), self.between(low, high))
+    }
+
+    /// The unit behind what is measured in it: ", ms"; nothing where it has none.
+    pub fn after_name(&self) -> String {
+        if self.unit.is_empty() { String::new() } else { format!(", {}", self.unit) }
+    }
+
     /// The value in the scale's unit.
     pub fn apply(&self, value: f64) -> f64 {
         value / self.divisor

@@ -153,11 +153,10 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
     let metric = contents.metric(&table.metric, Direction::Neither);
     // Values of a table span orders of magnitude: each keeps its own digits.
     let scale = Scale::of(&metric, 1.0);
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let title =
         if table.title.is_empty() { format!("{}: {}", table.workload, table.metric) } else { table.title.clone() };
     let metric = words(&table.metric);
-    Pivot { title: format!("{title}{unit}"), metric, columns, rows, source: &table.source, scale }
+    Pivot { title: format!("{title}{}", scale.after_name()), metric, columns, rows, source: &table.source, scale }
 }
 
 /// One value a round, the mean over these scenarios: they are no repetitions of each other. Of rounds that lack one only where all do.

@@ -189,12 +189,11 @@ fn names(part: &Part, rows: &[&Row], room: Room) -> Names {
 fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room)) -> Table {
     let scale = Scale::of_part(part);
     let first = rows.first().copied().filter(|_| part.choice.is_none() && part.has_choice());
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let is_narrow = room.name_letters == NAME_LETTERS[NAME_LETTERS.len() - 1];
     let interval_fit = if is_narrow { Fit::Optional(0) } else { Fit::Whole };
     let columns = [
         Column { fit: Fit::Labels, ..word_head(&crate::words::quantity(part)) },
-        head(&format!("mean{unit}")),
+        head(&format!("mean{}", scale.after_name())),
         // The ratio has an interval, too: where the shortest names leave no room, this one goes.
         Column { fit: interval_fit, ..head(&format!("{} interval", percent(view.confidence))) },
         word_head(errors::HEAD),
@@ -211,7 +210,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     for row in shown {
         let interval = |centre: Centre| match centre.count {
             1 => "one trial".into(),
-            _ => between(&scale, centre),
+            _ => scale.between(centre.low, centre.high),
         };
         let ratio = first.and_then(|first| match first.label == row.label {
             true => Some("1".into()),
@@ -232,11 +231,6 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
         ]);
     }
     table.without_empty_columns()
-}
-
-/// A mean's interval.
-fn between(scale: &Scale, centre: Centre) -> String {
-    format!("{}–{}", scale.number(centre.low), scale.number(centre.high))
 }
 
 /// In few words, where it was measured.
@@ -286,7 +280,7 @@ fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table
             word_cell(&part.workload),
             word_cell(&figure),
             word_cell(&measured.map_or_else(String::new, |centre| scale.with_unit(centre.mean))),
-            word_cell(&interval.map_or_else(String::new, |centre| between(&scale, centre))),
+            word_cell(&interval.map_or_else(String::new, |centre| scale.between(centre.low, centre.high))),
             word_cell(&pick.map_or_else(String::new, after_a_power_cut)),
         ]);
     }

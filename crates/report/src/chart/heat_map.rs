@@ -49,7 +49,7 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Optio
         // Who stalled is worse than all.
         let better = if mean > 0.0 { (mean.ln() - centre) / reach * sign } else { -1.0 };
         let place = format!("{} · {}", grid.rows.short[row], grid.columns.short[column]);
-        let tip = format!("{place}: {} ({}–{})", scale.with_unit(mean), scale.number(low), scale.number(high));
+        let tip = format!("{place}: {}", scale.with_interval(mean, low, high));
         let text = format!("{}{}", scale.number(mean), if cell.does_not_flush { DAGGER } else { "" });
         draw_cell(&mut svg, cell, (corner, size), better, (&text, &tip));
     }

@@ -58,8 +58,8 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
         svg.polyline(&points, colour(index), 1.6, 0.8, line.label);
         for (at, centre) in known() {
             svg.line(point(at, centre.low), point(at, centre.high), "currentColor", 1.2);
-            let range = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
-            let tip = format!("{}, {}: {} ({range})", line.label, dates[at], scale.with_unit(centre.mean));
+            let value = scale.with_interval(centre.mean, centre.low, centre.high);
+            let tip = format!("{}, {}: {value}", line.label, dates[at]);
             let (x, y) = point(at, centre.mean);
             svg.mark(index, x, y, 5.0, 1.0, &tip);
         }

@@ -58,10 +58,6 @@ pub fn draw(id: &str, part: &FleetPart, hosts: &[FleetHost]) -> Option<Picture> 
     let better = if part.more_is_better { "better →" } else { "← better" };
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio to the baseline, log · {better}"));
     let title = format!("{}: who is ahead on which host", part.workload);
-    Some(svg.finish(
-        WIDTH,
-        bottom + 42.0,
-        &title,
-        "Each line is a host, each mark a scenario's ratio to the baseline there.",
-    ))
+    let description = "Each line is a host, each mark a scenario's ratio to the baseline there.";
+    Some(svg.finish(WIDTH, bottom + 42.0, &title, description))
 }

@@ -58,12 +58,9 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale) -> Option<Picture> {
     let logarithmic = if axis.is_logarithmic() { ", log" } else { "" };
     svg.faint_text(WIDTH / 2.0, bottom + 38.0, Anchor::Middle, &format!("{}{unit}{logarithmic}", grid.columns.name));
     let title = format!("{} by {}", grid.columns.name, grid.rows.name);
-    Some(svg.finish(
-        WIDTH,
-        bottom + 46.0,
-        &title,
-        "Marks are geometric means, lines their intervals; without an end mark they go on beyond the picture.",
-    ))
+    let description =
+        "Marks are geometric means, lines their intervals; without an end mark they go on beyond the picture.";
+    Some(svg.finish(WIDTH, bottom + 46.0, &title, description))
 }
 
 /// An interval that goes on beyond the picture has no mark at its end.
@@ -80,7 +77,7 @@ fn draw_point(
     for end in [low, high].into_iter().filter(|end| shown.contains(end)).map(at) {
         svg.line((x - 3.0, end), (x + 3.0, end), "currentColor", 1.4);
     }
-    let tip = format!("{place}: {} ({}–{})", scale.with_unit(mean), scale.number(low), scale.number(high));
+    let tip = format!("{place}: {}", scale.with_interval(mean, low, high));
     svg.mark(row, x, at(mean), 4.8, 1.0, &tip);
     if cell.does_not_flush {
         svg.text(x + 6.0, at(mean) - TEXT * 0.3, Anchor::Start, DAGGER);

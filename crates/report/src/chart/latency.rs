@@ -51,12 +51,8 @@ pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<Picture> {
             svg.mark(curve.index, *x, *y, 4.0, 1.0, &tip);
         }
     }
-    svg.faint_text(
-        WIDTH / 2.0,
-        bottom + 36.0,
-        Anchor::Middle,
-        &format!("share of operations that took at most so long ({})", scale.unit),
-    );
+    let axis = format!("share of operations that took at most so long ({})", scale.unit);
+    svg.faint_text(WIDTH / 2.0, bottom + 36.0, Anchor::Middle, &axis);
     let mut y = bottom + 58.0;
     let p99 = |curve: &Curve| format!("p99 {}", scale.with_unit(curve.latency.microseconds_at(0.99)));
     let widest = curves.iter().map(|curve| width_of(&p99(curve))).fold(0.0, f64::max);
@@ -67,12 +63,8 @@ pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<Picture> {
         svg.faint_text(WIDTH - 4.0, y, Anchor::End, &p99(curve));
         y += 20.0;
     }
-    Some(svg.finish(
-        WIDTH,
-        y - 6.0,
-        &format!("Latency of {operation} by quantile"),
-        "Lower is better; the right end is the slowest operations.",
-    ))
+    let title = format!("Latency of {operation} by quantile");
+    Some(svg.finish(WIDTH, y - 6.0, &title, "Lower is better; the right end is the slowest operations."))
 }
 
 fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64) {

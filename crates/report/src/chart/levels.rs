@@ -38,11 +38,9 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
         for (column, cell, centre) in measured {
             let at = |value: f64| axis.at(scale.apply(value));
             let tip = format!(
-                "{row}, {}: {} ({}–{}), {} rounds",
+                "{row}, {}: {}, {} rounds",
                 pivot.columns[column],
-                scale.with_unit(centre.mean),
-                scale.number(centre.low),
-                scale.number(centre.high),
+                scale.with_interval(centre.mean, centre.low, centre.high),
                 centre.count
             );
             let middle = y + LINE / 2.0;

@@ -98,11 +98,9 @@ fn draw_point(
     let beaten_by =
         beaten.map_or_else(String::new, |other| format!("; {} is at least as fast and as safe", other.row.label));
     let tip = format!(
-        "{}: {} ({}–{}); {}{beaten_by}",
+        "{}: {}; {}{beaten_by}",
         row.marked(),
-        scale.with_unit(centre.mean),
-        scale.number(centre.low),
-        scale.number(centre.high),
+        scale.with_interval(centre.mean, centre.low, centre.high),
         safety::cell(found)
     );
     for (end, edge) in [(at(centre.low), x - RADIUS), (at(centre.high), x + RADIUS)] {

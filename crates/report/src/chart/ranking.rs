@@ -38,12 +38,8 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     }
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &axis_title(part, axis.is_logarithmic()));
     let title = format!("{}: {} by scenario", part.workload, words(&part.metric.name));
-    Some(svg.finish(
-        WIDTH,
-        bottom + 42.0,
-        &title,
-        "Dots are trials, the large mark is the geometric mean, the line its interval.",
-    ))
+    let description = "Dots are trials, the large mark is the geometric mean, the line its interval.";
+    Some(svg.finish(WIDTH, bottom + 42.0, &title, description))
 }
 
 /// What stands below an axis of the primary metric.
@@ -89,11 +85,9 @@ fn draw_row(svg: &mut Svg, part: &Part, (row, name): (&Row, &str), axis: &Axis, 
         svg.mark(row.index, axis.at(scale.apply(*value)), y + lift, 2.6, 0.4, &tip);
     }
     let tip = format!(
-        "{}: {} ({}–{}), median {}, {} trials",
+        "{}: {}, median {}, {} trials",
         row.marked(),
-        scale.with_unit(centre.mean),
-        scale.number(centre.low),
-        scale.number(centre.high),
+        scale.with_interval(centre.mean, centre.low, centre.high),
         scale.number(centre.median),
         centre.count
     );

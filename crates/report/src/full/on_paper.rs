@@ -126,9 +126,8 @@ fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], short: &ShortNames) -
         Scale::of(metric, largest)
     };
     let scales: Vec<Scale> = metrics.iter().map(scale).collect();
-    let unit = |scale: &Scale| if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let heads =
-        metrics.iter().zip(&scales).map(|(metric, scale)| head(&format!("{}{}", words(&metric.name), unit(scale))));
+    let heads = metrics.iter().zip(&scales);
+    let heads = heads.map(|(metric, scale)| head(&format!("{}{}", words(&metric.name), scale.after_name())));
     let columns: Vec<Column> = ["scenario", "round", "run"].map(head).into_iter().chain(heads).collect();
     let mut table = Table::new("runs", columns);
     for (trial, run) in runs {

@@ -73,8 +73,7 @@ pub(super) fn p_words(p: f64) -> String {
 
 /// All scenarios of a part, ranked.
 pub fn scenarios(i: usize, part: &Part, view: &View) -> Block {
-    let unit = Scale::of_part(part).unit;
-    let unit = if unit.is_empty() { unit } else { format!(", {unit}") };
+    let unit = Scale::of_part(part).after_name();
     let with_flushes = part.rows.iter().any(|row| row.flushing.is_some());
     let with_errors = part.rows.iter().any(|row| row.error_share() > 0.0);
     let mut heads = vec![
@@ -107,9 +106,7 @@ fn scenario_cells(row: &Row, part: &Part, (with_errors, with_flushes): (bool, bo
     let number = |value: Option<f64>| value.map_or_else(no_cell, |value| number_cell(&scale.number(value), value));
     let claim = part.claim_of(&row.label);
     let tag = if row.baseline { " (baseline)" } else { "" };
-    let interval = row.centre.map_or_else(no_cell, |c| {
-        number_cell(&format!("{}–{}", scale.number(c.low), scale.number(c.high)), c.high / c.low)
-    });
+    let interval = row.centre.map_or_else(no_cell, |c| number_cell(&scale.between(c.low, c.high), c.high / c.low));
     let regret = part.judgement.regrets.get(&row.label);
     let mut cells =
         vec![word_cell(&format!("{}{tag}", row.marked())), number(row.centre.map(|centre| centre.mean)), interval];
@@ -183,9 +180,8 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
         })
         .collect();
     let mut heads = vec![word_head("scenario")];
-    heads.extend(names.iter().zip(&scales).map(|(name, scale)| {
-        head(&if scale.unit.is_empty() { words(name) } else { format!("{}, {}", words(name), scale.unit) })
-    }));
+    let heads_of = names.iter().zip(&scales);
+    heads.extend(heads_of.map(|(name, scale)| head(&format!("{}{}", words(name), scale.after_name()))));
     let mut table = Table::new(id, heads);
     for row in part.measured() {
         let mut cells = vec![word_cell(&row.marked())];

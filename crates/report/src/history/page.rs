@@ -72,7 +72,7 @@ fn table(id: &str, series: &Series, workload: &Workload) -> Table {
                 word_cell(label),
                 word_cell(&series.when(at)),
                 number_cell(&format!("{}{mark}", scale.with_unit(centre.mean)), centre.mean),
-                number_cell(&format!("{}–{}", scale.number(centre.low), scale.number(centre.high)), centre.low),
+                number_cell(&scale.between(centre.low, centre.high), centre.low),
                 number_cell(&centre.count.to_string(), centre.count as f64),
                 to(at.checked_sub(1)),
                 to((at > 0).then_some(0)),

@@ -40,12 +40,11 @@ fn table(out: &mut String, series: &Series) {
                 let first = if at < 2 { String::new() } else { format!(" |{}", to(0)) };
                 let _ = writeln!(
                     out,
-                    "    {}  {}{} ({}–{}, {} rounds){change}{first}  {}",
+                    "    {}  {}{} ({}, {} rounds){change}{first}  {}",
                     series.when(at),
                     scale.with_unit(centre.mean),
                     if row.does_not_flush() { NAME_MARK } else { "" },
-                    scale.number(centre.low),
-                    scale.number(centre.high),
+                    scale.between(centre.low, centre.high),
                     centre.count,
                     printable(name)
                 );
