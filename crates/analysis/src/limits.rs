@@ -32,11 +32,13 @@ pub struct Held {
 }
 
 /// What is shown of a limit. The worst comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The interval lies beyond the limit.
     Broken,
     /// Nothing was measured: a rule that nobody looked at is not kept.
+    #[serde(rename = "not_measured")]
     Unmeasured,
     /// The interval keeps it, and single rounds did not.
     NotAlways,

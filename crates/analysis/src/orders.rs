@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const ALPHA: f64 = 0.05;
 
 /// The pair of scenarios that the orders treat least alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Balance {
     /// Who went first more often.
     pub first: String,

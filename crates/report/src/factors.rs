@@ -2,7 +2,7 @@
 //! effect. Part of the answer; `judge.rs` has the numbers.
 
 use crate::number::{percent, ratio, ratio_number};
-use crate::words::{and_list, percent_whole, quantity, with_factor};
+use crate::words::{and_list, capital, percent_whole, quantity, with_factor};
 use analysis::judge::short_factor;
 use analysis::row::Row;
 use analysis::view::{Part, View};
@@ -182,11 +182,6 @@ fn interval(contrast: &Contrast) -> String {
         return format!("{}–{}", percent(low - 1.0).trim_end_matches(" %"), percent(high - 1.0));
     }
     format!("{}–{}", ratio_number(low), ratio_number(high))
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Pairs of factors of which one changes what the other does, by more than noise.

@@ -9,7 +9,7 @@ mod page;
 use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_number};
-use crate::words::{and_list, is_speed, some_of, with_factor};
+use crate::words::{and_list, capital, is_speed, some_of, with_factor};
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
 use analysis::judge::short_factor;
@@ -392,11 +392,6 @@ fn id(part: &FleetPart) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let levels: Vec<String> = part.levels.iter().map(|level| level.chars().map(plain).collect()).collect();
     [vec![part.workload.clone()], levels].concat().join("-")
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// How a metric's better and worse are called.

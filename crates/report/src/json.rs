@@ -7,15 +7,15 @@ use crate::words::{Words as _, estimand};
 use crate::{answer, errors, factors, faults, flushing, health, limits, notes, safety};
 use analysis::ceilings::Share;
 use analysis::choice::Pick;
-use analysis::claim::{Change, Went};
-use analysis::claim::{Claim, Subject};
+use analysis::claim::{Change, Claim, Subject, Went};
 use analysis::confirmation::Confirmation;
 use analysis::health::{Cause, Health, Load};
 use analysis::orders::Orders;
 use analysis::row::Row;
 use analysis::tails::Tail;
 use analysis::view::Part;
-use serde_json::{Map, Value, json};
+use ledger::model::Worse;
+use serde_json::{Value, json};
 use stats::{Interaction, Swing};
 
 /// JSON Schema of all that `surefoot report --json` prints.
@@ -111,18 +111,13 @@ fn tail_json(tail: &Tail, part: &Part) -> Value {
 
 /// How balanced the orders were, and what a turn did to the next one.
 fn orders_json(orders: &Orders) -> Value {
-    let balance = orders.balance.as_ref().map(|worst| {
-        json!({
-            "first": worst.first, "second": worst.second, "before": worst.before, "of": worst.of, "by_turns": worst.by_turns,
-        })
-    });
     let carry_over = orders.carry_over.as_ref().map(|found| {
         json!({
             "after": found.after, "ratio": found.ratio, "low": found.low, "high": found.high, "p_corrected": found.p,
             "rounds": found.rounds, "shown": found.is_shown(),
         })
     });
-    json!({ "least_balanced": balance, "carry_over": carry_over })
+    json!({ "least_balanced": orders.balance, "carry_over": carry_over })
 }
 
 /// What new rounds measured of a pick; its claims are against the baseline and the runner-up.
@@ -166,66 +161,56 @@ fn note_json(said: &notes::Said) -> Value {
 }
 
 fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
-    let mut object = Map::new();
-    object.insert("scenario".into(), json!(row.label));
-    object.insert("baseline".into(), json!(row.baseline));
-    object.insert("control".into(), json!(row.control));
-    object.insert("durability".into(), json!(row.durability));
-    object.insert("safety".into(), json!(row.safety()));
-    object.extend(safety::of_row(row).map(|found| ("power_cut".to_string(), found)));
-    object.extend(faults::of_row(row).map(|found| ("faults".to_string(), found)));
-    if let Some(errors) = &row.errors {
-        object.insert("errors".into(), errors::as_json(errors));
-        object.insert("has_more_errors_than".into(), json!(row.has_more_errors_than));
-    }
-    object.insert("failed_rounds".into(), json!(row.failed_rounds));
-    object.insert("fails_more_than".into(), json!(row.fails_more_than));
-    if let Some(flushing) = &row.flushing {
-        object.insert("does_not_flush".into(), json!(flushing.is_missing));
-        object.insert("flushes".into(), json!(flushing.flushes));
-        object.insert("commits".into(), json!(flushing.commits));
-    }
-    if let Some(ceiling) = &row.ceiling {
-        let share = |share: &Share| json!({ "of": share.of.name(), "used": share.used, "limit": share.limit, "share": share.share() });
-        object.insert("bound_by".into(), json!(ceiling.by));
-        object.insert("is_lower_bound".into(), json!(ceiling.is_lower_bound()));
-        object.insert("ceilings".into(), ceiling.shares.iter().map(share).collect());
-    }
-    let scenario = &input.contents.scenarios[row.index];
-    object.extend(bench::json(&Bench::of(&input.contents, scenario)).as_object().cloned().unwrap_or_default());
-    if let Some(centre) = row.centre {
-        object.insert("geometric_mean".into(), json!(centre.mean));
-        object.insert("low".into(), json!(centre.low));
-        object.insert("high".into(), json!(centre.high));
-        object.insert("median".into(), json!(centre.median));
-        object.insert("min".into(), json!(centre.min));
-        object.insert("max".into(), json!(centre.max));
-    }
-    if let Some(centre) = row.confirmed {
-        let confirmed = json!({
-            "geometric_mean": centre.mean, "low": centre.low, "high": centre.high, "rounds": centre.count,
-        });
-        object.insert("confirmed".into(), confirmed);
-    }
-    if let Some(worse) = &row.worse {
-        let worse_than = json!({
-            "than": worse.than, "behind": worse.behind, "behind_at_least": worse.behind_at_least,
-            "behind_at_most": worse.behind_at_most, "after_round": worse.round + 1, "rounds": worse.rounds,
-        });
-        object.insert("worse".into(), worse_than);
-    }
-    object.insert("dropped_after_round".into(), json!(row.dropped_after()));
-    object.insert("values".into(), json!(row.values));
-    object.extend(row.slow.map(|slow| ("slow_runs".to_string(), json!(slow))));
-    if let Some(stalls) = row.stalls {
-        object.insert("stalled_runs".into(), json!(stalls.runs));
-        object.insert("runs".into(), json!(stalls.of));
-    }
-    object.insert("health".into(), health_json(&row.health));
-    object.insert("failed".into(), json!(row.failed));
-    object.insert("failure".into(), json!(input.view().failure_of(&row.label)));
-    object.insert("behind_best_at_most".into(), json!(part.judgement.regrets.get(&row.label)));
-    Value::Object(object)
+    let share = |share: &Share| json!({ "of": share.of.name(), "used": share.used, "limit": share.limit, "share": share.share() });
+    let all = [
+        Some(json!({
+            "scenario": row.label, "baseline": row.baseline, "control": row.control, "durability": row.durability,
+            "safety": row.safety(),
+        })),
+        safety::of_row(row).map(|found| json!({ "power_cut": found })),
+        faults::of_row(row).map(|found| json!({ "faults": found })),
+        row.errors.as_ref().map(|errors| {
+            json!({ "errors": errors::as_json(errors), "has_more_errors_than": row.has_more_errors_than })
+        }),
+        Some(json!({ "failed_rounds": row.failed_rounds, "fails_more_than": row.fails_more_than })),
+        row.flushing.as_ref().map(|flushing| {
+            json!({ "does_not_flush": flushing.is_missing, "flushes": flushing.flushes, "commits": flushing.commits })
+        }),
+        row.ceiling.as_ref().map(|ceiling| {
+            json!({
+                "bound_by": ceiling.by, "is_lower_bound": ceiling.is_lower_bound(),
+                "ceilings": ceiling.shares.iter().map(share).collect::<Vec<_>>(),
+            })
+        }),
+        Some(bench::json(&Bench::of(&input.contents, &input.contents.scenarios[row.index]))),
+        row.centre.map(|centre| {
+            json!({
+                "geometric_mean": centre.mean, "low": centre.low, "high": centre.high, "median": centre.median,
+                "min": centre.min, "max": centre.max,
+            })
+        }),
+        row.confirmed.map(|centre| {
+            let (mean, low, high) = (centre.mean, centre.low, centre.high);
+            json!({ "confirmed": { "geometric_mean": mean, "low": low, "high": high, "rounds": centre.count } })
+        }),
+        row.worse.as_ref().map(|worse| json!({ "worse": worse_json(worse) })),
+        Some(json!({ "dropped_after_round": row.dropped_after(), "values": row.values })),
+        row.slow.map(|slow| json!({ "slow_runs": slow })),
+        row.stalls.map(|stalls| json!({ "stalled_runs": stalls.runs, "runs": stalls.of })),
+        Some(json!({
+            "health": health_json(&row.health), "failed": row.failed, "failure": input.view().failure_of(&row.label),
+            "behind_best_at_most": part.judgement.regrets.get(&row.label),
+        })),
+    ];
+    let objects = all.into_iter().flatten().filter_map(|fields| fields.as_object().cloned());
+    Value::Object(objects.flatten().collect())
+}
+
+fn worse_json(worse: &Worse) -> Value {
+    json!({
+        "than": worse.than, "behind": worse.behind, "behind_at_least": worse.behind_at_least,
+        "behind_at_most": worse.behind_at_most, "after_round": worse.round + 1, "rounds": worse.rounds,
+    })
 }
 
 /// How a scenario's runs went: counts by class, and what each trial shared the machine with.

@@ -180,14 +180,7 @@ pub fn json(view: &View) -> Vec<Value> {
             "geometric_mean": held.centre.map(|centre| centre.mean), "low": held.centre.map(|centre| centre.low),
             "high": held.centre.map(|centre| centre.high), "worst_round": held.worst(),
             "rounds": held.centre.map_or(0, |centre| centre.count), "rounds_beyond": held.broken, "rounds_without": held.without,
-            "verdict": match held.verdict {
-                Verdict::Kept => "kept",
-                Verdict::NotAlways => "not_always",
-                Verdict::Open => "open",
-                Verdict::Broken => "broken",
-                Verdict::Unmeasured => "not_measured",
-            },
-            "room_at_least": held.room_at_least(),
+            "verdict": held.verdict, "room_at_least": held.room_at_least(),
         })
     };
     view.limits.iter().map(one).collect()

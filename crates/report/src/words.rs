@@ -58,6 +58,12 @@ pub fn quantity_of(metric: &Metric) -> String {
     if kept.is_empty() { name.clone() } else { kept.join(" ") }
 }
 
+/// As a sentence begins.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// "ext4, xfs and btrfs".
 pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
