@@ -1,6 +1,6 @@
 //! Everything out again: CSV (a line a run and metric) and JSON, row by row, so that memory stays small.
 
-use crate::model::Trial;
+use crate::model::{RunRow, Trial};
 use crate::{Error, Reader};
 use serde_json::json;
 use std::collections::HashMap;
@@ -24,28 +24,18 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
     for run in &contents.runs {
         let Some(trial) = trials.get(&run.trial) else { continue };
         let (phase, group, member) = (plain(&trial.phase), group(trial), member(trial));
+        let Trial { round, position, id, .. } = trial;
+        let RunRow { run: number, warm_up, started, seconds, .. } = run;
         let head = format!(
-            "{},{},{},{},{},{},{},{},{:.3},{}",
+            "{},{},{round},{position},{id},{},{number},{warm_up},{started:.3},{seconds}",
             field(&trial.scenario),
             field(workloads.get(&*trial.scenario).unwrap_or(&"")),
-            trial.round,
-            trial.position,
-            trial.id,
-            plain(&trial.state),
-            run.run,
-            run.warm_up,
-            run.started,
-            run.seconds
+            plain(&trial.state)
         );
         for (name, value) in &run.metrics {
             let metric = &contents.metrics[&**name];
-            writeln!(
-                out,
-                "{head},{},{},{},{value},{phase},{group},{member}",
-                field(name),
-                field(&metric.unit),
-                plain(&metric.direction)
-            )?;
+            let (name, unit, direction) = (field(name), field(&metric.unit), plain(&metric.direction));
+            writeln!(out, "{head},{name},{unit},{direction},{value},{phase},{group},{member}")?;
         }
     }
     Ok(())

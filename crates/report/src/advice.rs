@@ -71,17 +71,13 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let [pick, better] = [pick, better].map(called);
             format!("Too early to choose: {pick} was picked, and new rounds show {better} to be better.")
         }
-        (Advice::Open { bound }, None) => format!(
-            "Too early to choose: the best may be {} times as {} as {who}, which was ahead.",
-            rounded(1.0 + bound, 2),
-            good(part)
-        ),
-        (Advice::Open { bound }, Some(choice)) => format!(
-            "Too early to choose by {}: the best may be {} times as {} as what was ahead.",
-            and_list(&choice.names()),
-            rounded(1.0 + bound, 2),
-            good(part)
-        ),
+        (Advice::Open { bound }, choice) => {
+            let best = format!("the best may be {} times as {} as", rounded(1.0 + bound, 2), good(part));
+            match choice {
+                None => format!("Too early to choose: {best} {who}, which was ahead."),
+                Some(choice) => format!("Too early to choose by {}: {best} what was ahead.", and_list(&choice.names())),
+            }
+        }
         (Advice::Given, Some(choice)) => {
             let names = choice.names();
             let are = if names.len() > 1 { "are conditions" } else { "is a condition" };
@@ -183,16 +179,11 @@ fn losers(part: &Part, names: &Names) -> Option<String> {
     let pick = part.pick().filter(|_| part.choice.is_none())?;
     let mut speeds: Vec<(f64, &Row)> = losing(part, pick).collect();
     speeds.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let told = |(speed, row): &(f64, &Row)| format!("{} ({})", name(names, row), slower(*speed, part));
     Some(match speeds.as_slice() {
         [] => return None,
         [(speed, one)] => format!("Not {}: {}.", name(names, one), slower(*speed, part)),
-        [(near, one), (far, other)] => format!(
-            "Not {} ({}) or {} ({}).",
-            name(names, one),
-            slower(*near, part),
-            name(names, other),
-            slower(*far, part)
-        ),
+        [one, other] => format!("Not {} or {}.", told(one), told(other)),
         [(near, _), .., (far, _)] => {
             let noun = if is_speed(&part.metric) { "speed" } else { "merit" };
             let far = rounded(far * 100.0, 2);

@@ -111,17 +111,13 @@ fn range_words(claim: &Claim, part: &Part) -> String {
 /// "5 of 48 runs of xfs were below half of their usual speed (3.5 to 23 %), of ext4 0 of 48".
 pub fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> String {
     let pieces = if part.orders.balance.as_ref().is_some_and(|balance| balance.by_turns) { "turns" } else { "runs" };
-    let (often, seldom) =
-        if often_first(shapes) { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
-    let (slow, of) = (often.1.slow, often.1.of);
+    let is_in_order = often_first(shapes);
+    let ((often, own), (seldom, others)) =
+        if is_in_order { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
+    let (slow, of, low, high) = (own.slow, own.of, percent(own.low), percent(own.high));
     format!(
-        "{slow} of {of} {pieces} of {} were below half of their usual speed (true share {} to {}), and of {} {} of {}",
-        often.0,
-        percent(often.1.low),
-        percent(often.1.high),
-        seldom.0,
-        seldom.1.slow,
-        seldom.1.of
+        "{slow} of {of} {pieces} of {often} were below half of their usual speed (true share {low} to {high}), and of {seldom} {} of {}",
+        others.slow, others.of
     )
 }
 

@@ -196,11 +196,8 @@ impl FleetReport {
             lines.extend(self.of_pair((&scenario.label, baseline), against, &Words::of(part)));
         }
         if let Some(regret) = part.regret.filter(|regret| *regret > 0.0 && part.picks.len() > 1) {
-            lines.push(format!(
-                "{} is at most {} behind the best.",
-                part.scenarios[part.picks[0]].label,
-                percent_rounded_up(regret)
-            ));
+            let (first, behind) = (&part.scenarios[part.picks[0]].label, percent_rounded_up(regret));
+            lines.push(format!("{first} is at most {behind} behind the best."));
         }
         lines.extend(self.who_is_ahead(part));
         lines

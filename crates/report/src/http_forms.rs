@@ -121,16 +121,13 @@ fn httperf(done: &Done, out: &mut String) {
     let connections = add(done.figure("connections_made"), unconnected, 1.0);
     let unsent = add(unconnected, done.sum(&["errors_no_descriptors", "errors_no_ports"]), 1.0);
     let requests = add(done.figure("requests"), unsent, -1.0);
+    let [made, asked, answered, at_once] = [connections, requests, replies, done.connections_max()].map(whole);
     let _ = write!(
         out,
-        "\nTotal: connections {} requests {} replies {} test-duration {seconds:.3} s\n\n\
-         Connection rate: {} conn/s ({} ms/conn, <={} concurrent connections)\n",
-        whole(connections),
-        whole(requests),
-        whole(replies),
+        "\nTotal: connections {made} requests {asked} replies {answered} test-duration {seconds:.3} s\n\n\
+         Connection rate: {} conn/s ({} ms/conn, <={at_once} concurrent connections)\n",
         rate(connections),
-        period(connections),
-        whole(done.connections_max())
+        period(connections)
     );
     let life = |of: fn(&Latency) -> f64| one_digit(done.milliseconds("connection", of));
     let with_reply = done.detail.latencies.get("connection").map(|latency| latency.count() as f64);
@@ -150,21 +147,17 @@ fn httperf(done: &Done, out: &mut String) {
         write!(out, "Request rate: {} req/s ({} ms/req)\nRequest size [B]: -\n\n", rate(requests), period(requests));
     let received = done.figure("received_bytes_per_second").map(|rate| rate * seconds);
     let content = done.figure("body_bytes_per_second").map(|rate| rate * seconds);
-    let status = |class: u8| whole(done.figure(&format!("status_{class}xx")));
+    let status = |class: u8| format!("{class}xx={}", whole(done.figure(&format!("status_{class}xx"))));
     let _ = write!(
         out,
         "{}\nReply time [ms]: response {} transfer {}\nReply size [B]: header - content {} footer - (total {})\n\
-         Reply status: 1xx={} 2xx={} 3xx={} 4xx={} 5xx={}\n\n",
+         Reply status: {}\n\n",
         reply_rate(done.detail.series.get("requests_per_second")),
         one_digit(done.mean_ms("first byte")),
         one_digit(done.mean_ms("first to last byte")),
         one_digit(share(content, done.right())),
         one_digit(share(received, replies)),
-        status(1),
-        status(2),
-        status(3),
-        status(4),
-        status(5)
+        [1, 2, 3, 4, 5].map(status).join(" ")
     );
     let cpu_seconds = done.figure("client_cpu_microseconds_per_request").zip(done.figure("requests"));
     let cpu_percent = cpu_seconds.map(|(each, requests)| each * requests / 1e6 / seconds * 100.0);

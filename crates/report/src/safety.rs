@@ -13,25 +13,17 @@ use serde_json::{Value, json};
 
 /// The class and what decided it: "A · lost nothing in 1,229 images", "C · lost 12 commits, 0.41 s", or "…, or more".
 pub fn cell(found: &Safety) -> String {
+    let [all, silent] = [found.images, found.silent].map(count);
     let what = match found.grade {
         Grade::A => format!("lost nothing in {}", images(found)),
         Grade::B | Grade::C | Grade::D => {
             let or_more = if is_censored(found) { ", or more" } else { "" };
             format!("lost {}, {}{or_more}", commits(found.worst_lost_commits), seconds(found.worst_lost_seconds))
         }
-        Grade::E if found.damaged == 0 => {
-            format!("{} of {} unmountable", count(found.unmountable), count(found.images))
-        }
-        Grade::E => format!("{} of {} damaged", count(found.unmountable + found.damaged), count(found.images)),
-        Grade::F if found.silent == found.bad() => {
-            format!("{} of {} wrong without a word", count(found.silent), count(found.images))
-        }
-        Grade::F => format!(
-            "{} of {} bad, {} of them without a word",
-            count(found.bad()),
-            count(found.images),
-            count(found.silent)
-        ),
+        Grade::E if found.damaged == 0 => format!("{} of {all} unmountable", count(found.unmountable)),
+        Grade::E => format!("{} of {all} damaged", count(found.unmountable + found.damaged)),
+        Grade::F if found.silent == found.bad() => format!("{silent} of {all} wrong without a word"),
+        Grade::F => format!("{} of {all} bad, {silent} of them without a word", count(found.bad())),
     };
     format!("{} · {what}", found.grade.letter())
 }
@@ -99,23 +91,20 @@ fn expected(found: &Safety) -> String {
 /// "lost nothing (class A)".
 fn took(found: &Safety) -> String {
     let letter = found.grade.letter();
+    let (lost, before) = (commits(found.worst_lost_commits), seconds(found.worst_lost_seconds));
     match found.grade {
         Grade::C | Grade::D if is_censored(found) => {
             let perhaps = if found.held_to() > found.grade { ", or D: a longer `safety.time` tells" } else { "" };
             format!(
-                "lost {} or more, acknowledged {} before the cut or earlier, as much as the recording could show \
-                 (class {letter}{perhaps})",
-                commits(found.worst_lost_commits),
-                seconds(found.worst_lost_seconds)
+                "lost {lost} or more, acknowledged {before} before the cut or earlier, as much as the recording could show \
+                 (class {letter}{perhaps})"
             )
         }
         Grade::A | Grade::E | Grade::F => format!("{} (class {letter})", found.grade.words()),
-        Grade::B | Grade::C | Grade::D => format!(
-            "lost up to {} acknowledged up to {} before the cut{} (class {letter})",
-            commits(found.worst_lost_commits),
-            seconds(found.worst_lost_seconds),
-            expected(found)
-        ),
+        Grade::B | Grade::C | Grade::D => {
+            let expected = expected(found);
+            format!("lost up to {lost} acknowledged up to {before} before the cut{expected} (class {letter})")
+        }
     }
 }
 

@@ -61,13 +61,9 @@ impl Standing {
         } else {
             format!("round {} of {} to {}", self.rounds, analysis.rounds_min, analysis.rounds_max)
         };
-        format!(
-            "{} scenarios, {place}, {} trials finished, {} failed, {} of trials",
-            contents.scenarios.len(),
-            self.finished,
-            self.failed,
-            format_seconds(self.seconds)
-        )
+        let Standing { finished, failed, .. } = self;
+        let (scenarios, time) = (contents.scenarios.len(), format_seconds(self.seconds));
+        format!("{scenarios} scenarios, {place}, {finished} trials finished, {failed} failed, {time} of trials")
     }
 
     /// The trial under way.

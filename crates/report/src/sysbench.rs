@@ -124,13 +124,10 @@ fn shown(value: Option<f64>, digits: usize) -> String {
 }
 
 fn queries(f: &Figures, others: Option<f64>, total: Option<f64>) -> String {
+    let [reads, writes, others, total] = [f.reads, f.writes, others, total].map(|count| shown(count, 0));
     format!(
-        "    queries performed:\n        read:                            {}\n        write:                           {}\n        \
-         other:                           {}\n        total:                           {}\n",
-        shown(f.reads, 0),
-        shown(f.writes, 0),
-        shown(others, 0),
-        shown(total, 0)
+        "    queries performed:\n        read:                            {reads}\n        write:                           {writes}\n        \
+         other:                           {others}\n        total:                           {total}\n"
     )
 }
 
@@ -184,11 +181,8 @@ fn zero_four(f: &Figures, out: &mut String) {
         [("min:", f.minimum_ms), ("avg:", f.mean_ms), ("max:", f.maximum_ms), ("approx.  95 percentile:", f.p95_ms)]
     {
         let unit = if value.is_some() { "s" } else { " " };
-        let _ = writeln!(
-            out,
-            "{}",
-            format!("         {name:<36}{:>10}{unit}", shown(product(value, Some(1e-3)), 4)).trim_end()
-        );
+        let line = format!("         {name:<36}{:>10}{unit}", shown(product(value, Some(1e-3)), 4));
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     f.threads(out);
 }

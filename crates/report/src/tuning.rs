@@ -101,11 +101,7 @@ pub fn dropped(part: &Part) -> Option<String> {
     let more = rows.len() - names.len();
     names.extend((more > 0).then(|| format!("{more} more")));
     let candidates = part.rows.iter().filter(|row| !row.control).count();
-    (!rows.is_empty()).then(|| {
-        format!(
-            "Shown to be worse and measured no further, {} of {candidates} scenarios: {}.",
-            rows.len(),
-            and_list(&names)
-        )
-    })
+    let (count, names) = (rows.len(), and_list(&names));
+    (count > 0)
+        .then(|| format!("Shown to be worse and measured no further, {count} of {candidates} scenarios: {names}."))
 }

@@ -162,18 +162,12 @@ fn does_not_flush(part: &Part) -> Option<Warning> {
     let found = part.measured().filter(|row| row.breaks_promise());
     let named = found.filter_map(|row| Some(format!("{} with {}", row.flushing.as_ref()?.words(), row.label)));
     let named: Vec<String> = named.collect();
+    let (workload, got, scenarios) = (&part.workload, listed(&named, ", "), in_scenarios(named.len()));
     (!named.is_empty()).then(|| Warning {
-        seen: format!(
-            "{}: every acknowledged commit is kept by the settings, but the device got {}",
-            part.workload,
-            listed(&named, ", ")
-        ),
+        seen: format!("{workload}: every acknowledged commit is kept by the settings, but the device got {got}"),
         effect: "What was acknowledged may lie only in a cache that a power cut empties: this counts as less safe than what flushes.",
         remedy: "Look for what swallows flushes: the filesystem, its mount options, or a setting of the database.",
-        brief: Some(format!(
-            "{} acknowledged commits that no flush had brought to the device.",
-            in_scenarios(named.len())
-        )),
+        brief: Some(format!("{scenarios} acknowledged commits that no flush had brought to the device.")),
     })
 }
 
@@ -289,12 +283,10 @@ fn moved_together(part: &Part) -> Option<Warning> {
     let steps = part.judgement.steps.iter().copied().filter(|(_, change)| is_news(*change));
     let of_steps = runs::steps(part, &steps.collect::<Vec<_>>());
     of_steps.or_else(|| {
+        let workload = &part.workload;
         let over_study = percent_signed(part.judgement.drift.filter(|drift| is_news(*drift))?);
         Some(Warning {
-            seen: format!(
-                "{}: all scenarios together moved by {over_study} from the first round to the last",
-                part.workload
-            ),
+            seen: format!("{workload}: all scenarios together moved by {over_study} from the first round to the last"),
             effect: "Comparisons hold where this is slow against a round; the absolute values hold for no single moment.",
             remedy: "Look at the chart of trials over time, and for other load, thermal throttling or a filling device.",
             brief: None,

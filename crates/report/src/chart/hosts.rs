@@ -41,12 +41,8 @@ pub fn draw(id: &str, part: &FleetPart, hosts: &[FleetHost]) -> Option<Picture> 
         }
         for place in &shown {
             let Some(value) = ratio(*place, index) else { continue };
-            let tip = format!(
-                "{}: {} is {} times the baseline",
-                host.host.name,
-                part.scenarios[*place].label,
-                ratio_precise(value)
-            );
+            let (host, label) = (&host.host.name, &part.scenarios[*place].label);
+            let tip = format!("{host}: {label} is {} times the baseline", ratio_precise(value));
             let radius = if is_named { 5.0 } else { 2.0 };
             if part.ahead[index] == Some(*place) {
                 svg.mark(*place, axis.at(value), y, radius, 1.0, &tip);

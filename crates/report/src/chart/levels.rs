@@ -37,12 +37,8 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
         let measured = cells.iter().enumerate().filter_map(|(column, cell)| Some((column, cell, cell.ours?)));
         for (column, cell, centre) in measured {
             let at = |value: f64| axis.at(scale.apply(value));
-            let tip = format!(
-                "{row}, {}: {}, {} rounds",
-                pivot.columns[column],
-                scale.with_interval(centre.mean, centre.low, centre.high),
-                centre.count
-            );
+            let value = scale.with_interval(centre.mean, centre.low, centre.high);
+            let tip = format!("{row}, {}: {value}, {} rounds", pivot.columns[column], centre.count);
             let middle = y + LINE / 2.0;
             svg.line((at(centre.low), middle), (at(centre.high), middle), "currentColor", 1.4);
             for end in [at(centre.low), at(centre.high)] {

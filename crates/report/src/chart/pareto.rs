@@ -97,12 +97,8 @@ fn draw_point(
     let (x, y) = (at(centre.mean), top + 27.0);
     let beaten_by =
         beaten.map_or_else(String::new, |other| format!("; {} is at least as fast and as safe", other.row.label));
-    let tip = format!(
-        "{}: {}; {}{beaten_by}",
-        row.marked(),
-        scale.with_interval(centre.mean, centre.low, centre.high),
-        safety::cell(found)
-    );
+    let measured = scale.with_interval(centre.mean, centre.low, centre.high);
+    let tip = format!("{}: {measured}; {}{beaten_by}", row.marked(), safety::cell(found));
     for (end, edge) in [(at(centre.low), x - RADIUS), (at(centre.high), x + RADIUS)] {
         // The line stops at the mark, so that a hollow one stays hollow.
         if (end - x).abs() > RADIUS {

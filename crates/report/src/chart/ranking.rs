@@ -84,13 +84,8 @@ fn draw_row(svg: &mut Svg, part: &Part, (row, name): (&Row, &str), axis: &Axis, 
         let lift = [-4.0, 2.0, -1.0, 5.0, 0.0][round % 5];
         svg.mark(row.index, axis.at(scale.apply(*value)), y + lift, 2.6, 0.4, &tip);
     }
-    let tip = format!(
-        "{}: {}, median {}, {} trials",
-        row.marked(),
-        scale.with_interval(centre.mean, centre.low, centre.high),
-        scale.number(centre.median),
-        centre.count
-    );
+    let (mean, median) = (scale.with_interval(centre.mean, centre.low, centre.high), scale.number(centre.median));
+    let tip = format!("{}: {mean}, median {median}, {} trials", row.marked(), centre.count);
     let (low, high) = (axis.at(scale.apply(centre.low)), axis.at(scale.apply(centre.high)));
     svg.line((low, y), (high, y), "currentColor", 1.6);
     for end in [low, high] {

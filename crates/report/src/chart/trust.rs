@@ -55,13 +55,8 @@ pub fn draw(id: &str, dots: &[Dot]) -> Option<Picture> {
         svg.faint_text(x_axis.at(*tick), bottom + 17.0, Anchor::Middle, &tick_label(*tick, &ticks));
     }
     for dot in dots.iter().step_by(dots.len().div_ceil(DOTS_MAX)) {
-        let tip = format!(
-            "{}, round {}, after {}: {}",
-            dot.label,
-            dot.round + 1,
-            span(dot.seconds),
-            percent_signed(dot.deviation)
-        );
+        let (after, distance) = (span(dot.seconds), percent_signed(dot.deviation));
+        let tip = format!("{}, round {}, after {after}: {distance}", dot.label, dot.round + 1);
         svg.mark(dot.index, x_axis.at(dot.seconds / divisor), y_axis.at(dot.deviation * 100.0), 3.4, 0.75, &tip);
     }
     let means = round_means(dots);

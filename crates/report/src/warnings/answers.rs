@@ -57,14 +57,12 @@ fn of_picks(part: &Part) -> Option<Warning> {
 pub fn late(part: &Part) -> Option<Warning> {
     let reached = |row: &Row| Some(format!("{} ({} of it)", row.label, percent(row.ceiling.as_ref()?.fell_behind()?)));
     let found: Vec<String> = part.measured().filter_map(reached).collect();
+    let scenarios = in_scenarios(found.len());
     (!found.is_empty()).then(|| Warning {
         seen: format!("{}: the rate asked for was not reached: {}", part.workload, listed(&found, ", ")),
         effect: "What waits grows as long as the load lasts: such a latency is that of a run of this length, and short runs end before the first error.",
         remedy: "Compare at rates that every scenario reaches (`find-rate` looks for the highest). To see errors, set `design.order = \"blocks\"` and a long `time`.",
-        brief: Some(format!(
-            "{} did not reach the rate asked for: latency there grows with the run's length.",
-            in_scenarios(found.len())
-        )),
+        brief: Some(format!("{scenarios} did not reach the rate asked for: latency there grows with the run's length.")),
     })
 }
 

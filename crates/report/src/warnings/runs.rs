@@ -99,12 +99,11 @@ fn warm_up(part: &Part, rows: &[&Row], (warming, runs): (usize, usize), warm_up_
         1 => "one would cover".into(),
         several => format!("{several} would cover"),
     };
+    let (workload, longest, scenario) = (&part.workload, span(seconds), &slowest.label);
     Some(Warning {
         seen: format!(
-            "{}: {after}, {warming} of {runs} runs were still warming up, for up to {} ({}); {needed} that, with half as much to spare",
-            part.workload,
-            span(seconds),
-            slowest.label
+            "{workload}: {after}, {warming} of {runs} runs were still warming up, for up to {longest} ({scenario}); {needed} that, with \
+             half as much to spare"
         ),
         effect: "The figures lie below those of a longer run, and not equally far for each scenario.",
         remedy: "Set `design.warm_up_runs` higher, or make runs longer.",
@@ -126,17 +125,13 @@ fn slower_than_warm_up(part: &Part, rows: &[&Row]) -> Option<Warning> {
     let (label, times) = slower.first()?;
     let named: Vec<String> =
         slower.iter().map(|(label, times)| format!("{label} {} times as slow", figure(*times))).collect();
+    let (workload, examples, times) = (&part.workload, listed(&named, ", "), figure(*times));
     Some(Warning {
-        seen: format!(
-            "{}: measured runs were slower than the warm-up before them: {}",
-            part.workload,
-            listed(&named, ", ")
-        ),
+        seen: format!("{workload}: measured runs were slower than the warm-up before them: {examples}"),
         effect: "A run leaves behind what slows the next one down: the figures are not those of a new filesystem, and comparisons may turn round with the number of runs.",
         remedy: "If a job begins on a new filesystem where you work, set `design.warm_up_runs = 0` and `design.runs = 1`. Else look for what a run leaves: deleted files, a full cache of the device, throttling.",
         brief: Some(format!(
-            "measured runs of {label} were {} times as slow as the warm-up: a run slows the next one.",
-            figure(*times)
+            "measured runs of {label} were {times} times as slow as the warm-up: a run slows the next one."
         )),
     })
 }
@@ -157,11 +152,9 @@ pub fn too_short(part: &Part) -> Option<Warning> {
     let found = by_checkpoints.chain(part.measured().filter_map(|row| Some((row, of_independent(row)?))));
     let (row, (needed, why)) = found.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0))?;
     let (seconds, needed) = (span(row.health.seconds), span(needed.ceil()));
+    let (workload, label) = (&part.workload, &row.label);
     Some(Warning {
-        seen: format!(
-            "{}: a run of {seconds} is too short for {}: {why}; about {needed} would do",
-            part.workload, row.label
-        ),
+        seen: format!("{workload}: a run of {seconds} is too short for {label}: {why}; about {needed} would do"),
         effect: "What comes now and then falls into some runs and not into others, which adds noise and may flatter.",
         remedy: "Make each run longer.",
         brief: None,
@@ -184,12 +177,9 @@ pub fn disturbed(part: &Part) -> Option<Warning> {
         changed => format!("; without them, {}", changed.join(", and ")),
     };
     let trials = if named.len() == 1 { "a trial" } else { "trials" };
+    let (workload, examples) = (&part.workload, listed(&named, ", "));
     Some(Warning {
-        seen: format!(
-            "{}: slow while the machine was not theirs alone: {}{changed}",
-            part.workload,
-            listed(&named, ", ")
-        ),
+        seen: format!("{workload}: slow while the machine was not theirs alone: {examples}{changed}"),
         effect: "They are kept in the answer: taking out what is slow makes everything look fast.",
         remedy: "Keep the machine to the study, and run more rounds.",
         brief: (!without.is_empty())
@@ -214,13 +204,11 @@ fn steal(loads: &[(&Row, u32, &Load)]) -> Option<Warning> {
     let stolen = loads.iter().filter_map(|(row, round, load)| Some((load.steal?, row, round)));
     let (most, row, round) = stolen.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let mean = overall(loads, |load| load.steal).filter(|mean| *mean >= STEAL_MIN)?;
+    let (mean, most, round) = (percent(mean), percent(most), round + 1);
     Some(Warning {
         seen: format!(
-            "other guests of the host took {} of the CPUs' time, at most {} ({} in round {})",
-            percent(mean),
-            percent(most),
-            row.label,
-            round + 1
+            "other guests of the host took {mean} of the CPUs' time, at most {most} ({} in round {round})",
+            row.label
         ),
         effect: "Trials are slower than they are on a host of their own, and unequally so: intervals are wider.",
         remedy: "Measure on a host of your own, or at a quieter hour, and plan more rounds.",
