@@ -15,7 +15,7 @@ use crate::{Error, journal};
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::Metric;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use rusqlite::{Connection, OpenFlags};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -225,8 +225,7 @@ impl Reader {
         if self.version < VERSION_OF_MEMBERS {
             return Ok(Vec::new());
         }
-        let rows = self.sealed(&MEMBER, "ORDER BY number", |row| row.get::<_, String>(1))?;
-        rows.iter().map(|json| self.parsed(json)).collect()
+        self.all_parsed(&MEMBER, 1)
     }
 
     /// Sessions with their numbers.
@@ -366,10 +365,9 @@ impl Reader {
             return damaged(format!("SQLite's integrity check says: {said}"));
         }
         // A row whose owner's number changed is read with no run, and its checksum with it.
-        let mut orphans = self.prepare("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1")?;
-        let orphan: Option<String> =
-            orphans.query_row([], |row| row.get(0)).optional().map_err(|error| self.failed(error))?;
-        if let Some(table) = orphan {
+        let orphans = "SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1";
+        let orphans: Vec<String> = self.queried(orphans, |row| row.get(0))?;
+        if let Some(table) = orphans.first() {
             return damaged(format!("a row of `{table}` belongs to one that is not in it"));
         }
         let contents = self.contents()?;
@@ -389,7 +387,7 @@ impl Reader {
     }
 
     fn all_parsed<T: DeserializeOwned>(&self, table: &Sealed, column: usize) -> Result<Vec<T>, Error> {
-        let rows = self.sealed(table, "ORDER BY id", |row| row.get::<_, String>(column))?;
+        let rows = self.sealed(table, "ORDER BY rowid", |row| row.get::<_, String>(column))?;
         rows.iter().map(|json| self.parsed(json)).collect()
     }
 

@@ -52,10 +52,7 @@ struct Installation {
 /// When there is no such scenario, or none of its trials came as far as its storage.
 pub fn apply(input: &Input, scenario: &str) -> Result<String, Error> {
     let contents = &input.contents;
-    let known: Vec<String> = contents.scenarios.iter().map(|scenario| scenario.label.clone()).collect();
-    let Some(found) = contents.scenarios.iter().find(|known| known.label == scenario) else {
-        return Err(Error::NoScenario { scenario: scenario.into(), known });
-    };
+    let found = input.scenario(scenario)?;
     let made = installation(input, found).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
     let mut text = String::new();
     for warning in &made.warnings {
@@ -72,7 +69,7 @@ pub fn apply(input: &Input, scenario: &str) -> Result<String, Error> {
 
 /// The same on a page, of what is picked; empty where nothing is, or where no trial came so far.
 pub(crate) fn on_page(input: &Input, scenario: &str) -> Vec<Block> {
-    let found = input.contents.scenarios.iter().find(|known| known.label == scenario);
+    let found = input.scenario(scenario).ok();
     let Some(made) = found.and_then(|scenario| installation(input, scenario)) else { return Vec::new() };
     let heading = Block::Heading(2, format!("To put {scenario} in place"));
     let warnings = made.warnings.iter().map(|warning| Block::Warning(format!("Warning: {warning}."), Vec::new()));

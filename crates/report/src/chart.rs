@@ -164,6 +164,16 @@ impl Svg {
         let _ = write!(self.body, "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" {style}/>");
     }
 
+    /// Lines across and numbers left of them, for an axis that goes up.
+    pub fn ticks_up(&mut self, axis: &Axis, count: usize, (left, right): (f64, f64)) {
+        let ticks = axis.ticks(count);
+        for tick in &ticks {
+            let y = axis.at(*tick);
+            self.grid_line((left, y), (right, y));
+            self.faint_text(left - 6.0, y + 4.5, Anchor::End, &tick_label(*tick, &ticks));
+        }
+    }
+
     /// Lines at the ticks of an axis from left to right, and their labels below, which keep `edge` away from the picture's sides.
     pub fn ticks_across(&mut self, axis: &Axis, count: usize, (top, bottom): (f64, f64), edge: f64) {
         let ticks = axis.ticks(count);

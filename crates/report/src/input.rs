@@ -4,7 +4,7 @@ use crate::knowledge::Knowledge;
 pub use analysis::counting::Counting;
 pub use analysis::details::{Details, Line};
 use analysis::view::View;
-use ledger::model::Contents;
+use ledger::model::{Contents, Scenario};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -79,6 +79,17 @@ impl Input {
     /// The same with what is known of servers, filesystems and workloads: how a scenario is put in place, and what of it is a choice.
     pub fn knowing(self, knowledge: Knowledge) -> Input {
         Input { knowledge, ..self }
+    }
+
+    /// The scenario of this label.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn scenario(&self, label: &str) -> Result<&Scenario, Error> {
+        let all = &self.contents.scenarios;
+        let known = || all.iter().map(|scenario| scenario.label.clone()).collect();
+        let found = all.iter().find(|scenario| scenario.label == label);
+        found.ok_or_else(|| Error::NoScenario { scenario: label.into(), known: known() })
     }
 
     /// The numbers of the report.

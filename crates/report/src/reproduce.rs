@@ -13,10 +13,7 @@ use std::fmt::Write;
 /// # Errors
 /// When there is no such scenario, or none of its trials came as far as its storage.
 pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
-    let known: Vec<String> = input.contents.scenarios.iter().map(|scenario| scenario.label.clone()).collect();
-    let Some(found) = input.contents.scenarios.iter().find(|known| known.label == scenario) else {
-        return Err(Error::NoScenario { scenario: scenario.into(), known });
-    };
+    let found = input.scenario(scenario)?;
     let commands =
         commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
     let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));

@@ -2,7 +2,7 @@
 //!
 //! Results stand at equal distances, whatever time lay between them: what matters is which came after which.
 
-use super::{Anchor, Axis, Picture, Svg, WIDTH, colour, fitted_names, tick_label};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, colour, fitted_names};
 use crate::number::Scale;
 use analysis::row::Centre;
 
@@ -42,11 +42,7 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
     let (top, bottom) = (top + 8.0, top + 8.0 + HEIGHT);
     let y_axis = Axis::fitting(scale.apply(low), scale.apply(high), bottom, top);
     let x_axis = Axis::exact(0.0, dates.len() as f64 - 1.0, LEFT + DATE / 2.0, WIDTH - DATE / 2.0);
-    let ticks = y_axis.ticks(5);
-    for tick in &ticks {
-        svg.grid_line((LEFT, y_axis.at(*tick)), (WIDTH - 8.0, y_axis.at(*tick)));
-        svg.faint_text(LEFT - 6.0, y_axis.at(*tick) + 4.5, Anchor::End, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_up(&y_axis, 5, (LEFT, WIDTH - 8.0));
     let fitting = ((WIDTH - LEFT) / DATE) as usize;
     for (at, date) in dates.iter().enumerate().step_by(dates.len().div_ceil(fitting)) {
         svg.faint_text(x_axis.at(at as f64), bottom + 17.0, Anchor::Middle, date);

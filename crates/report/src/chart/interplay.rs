@@ -1,6 +1,6 @@
 //! What a factor does at each level of another: marks with intervals side by side; lines only between levels that are numbers.
 
-use super::{Anchor, Axis, COLOURS, Picture, Svg, TEXT, WIDTH, colour, fitted_names, tick_label};
+use super::{Anchor, Axis, COLOURS, Picture, Svg, TEXT, WIDTH, colour, fitted_names};
 use crate::flushing::DAGGER;
 use crate::number::Scale;
 use analysis::levels::{Cell, Grid};
@@ -27,12 +27,7 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale) -> Option<Picture> {
     let top = svg.legend(&names, |svg, series, x, y| svg.mark(series, x + 6.0, y + 6.0, 4.5, 1.0, "")) + 4.0;
     let bottom = top + HEIGHT;
     let axis = Axis::fitting(scale.apply(low), scale.apply(high), bottom, top);
-    let ticks = axis.ticks(5);
-    for tick in &ticks {
-        let y = axis.at(*tick);
-        svg.grid_line((LEFT, y), (WIDTH - 6.0, y));
-        svg.faint_text(LEFT - 6.0, y + 4.5, Anchor::End, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_up(&axis, 5, (LEFT, WIDTH - 6.0));
     let band = (WIDTH - LEFT - 6.0) / grid.columns.levels.len() as f64;
     for (column, level) in fitted_names(&grid.columns.short, band).iter().enumerate() {
         let x = LEFT + (column as f64 + 0.5) * band;

@@ -2,7 +2,7 @@
 //!
 //! Merged counts, never averages of percentiles.
 
-use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, width_of};
 use crate::number::Scale;
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -68,12 +68,7 @@ pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<Picture> {
 }
 
 fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64) {
-    let ticks = y_axis.ticks(5);
-    for tick in &ticks {
-        let y = y_axis.at(*tick);
-        svg.grid_line((LEFT, y), (WIDTH - 14.0, y));
-        svg.faint_text(LEFT - 6.0, y + 4.5, Anchor::End, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_up(y_axis, 5, (LEFT, WIDTH - 14.0));
     let tails = [2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
     for tail in tails.into_iter().filter(|tail| *tail <= far * 1.01) {
         let x = x_axis.at(tail);

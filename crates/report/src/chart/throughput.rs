@@ -61,12 +61,7 @@ pub fn draw(id: &str, panel: &Panel, frame: Frame) -> Picture {
         let size = (x_axis.at(0.0) - LEFT, BOTTOM - TOP);
         svg.rectangle((LEFT, TOP), size, "currentColor", 0.1, "warm-up");
     }
-    let ticks = y_axis.ticks(3);
-    for tick in &ticks {
-        let y = y_axis.at(*tick);
-        svg.grid_line((LEFT, y), (WIDTH - 8.0, y));
-        svg.faint_text(LEFT - 6.0, y + 4.5, Anchor::End, &tick_label(*tick, &ticks));
-    }
+    svg.ticks_up(&y_axis, 3, (LEFT, WIDTH - 8.0));
     let ticks = x_axis.ticks(4);
     for tick in &ticks {
         let is_at_edge = *tick == 0.0 && frame.warm_up_seconds == 0.0;
