@@ -257,7 +257,7 @@ impl ApacheSettings {
             let _ = writeln!(text, "SSLEngine on\n{files}");
         }
         // Without PHP such a file is a page of a log like others.
-        let index = if self.module.is_some() || fpm.is_some() { "index.php index.html" } else { "index.html" };
+        let index = if self.runs_php() || fpm.is_some() { "index.php index.html" } else { "index.html" };
         let _ = writeln!(text, "TypesConfig /etc/mime.types\nDirectoryIndex {index}");
         if self.web.virtual_hosts {
             let _ = writeln!(text, "UseCanonicalName Off\nVirtualDocumentRoot {data}/site/%0");
@@ -398,8 +398,7 @@ mod tests {
 
     #[test]
     fn a_page_of_php_stands_for_its_folder_where_it_is_run() {
-        let text =
-            |fpm: Option<&Path>| apache(&[], FreeSettings::default()).configuration("/d", "/r", web::BY_HAND, &[], fpm);
+        let text = |fpm: Option<&Path>| apache(json!({})).configuration("/d", "/r", web::BY_HAND, &[], fpm);
         assert!(text(None).contains("\nDirectoryIndex index.html\n"));
         assert!(text(Some(Path::new("/s"))).contains("\nDirectoryIndex index.php index.html\n"));
     }

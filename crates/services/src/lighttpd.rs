@@ -141,7 +141,7 @@ impl LighttpdSettings {
             address.port()
         );
         // Without PHP such a file is a page of a log like others.
-        text.push_str(match self.form {
+        text.push_str(match self.php_form {
             PhpForm::None => "index-file.names = ( \"index.html\" )\n",
             PhpForm::Cgi | PhpForm::FastCgi => {
                 "index-file.names = ( \"index.php\", \"index.html\" )\nstatic-file.exclude-extensions = ( \".php\" )\n"
@@ -230,9 +230,8 @@ mod tests {
     #[test]
     fn files_of_php_are_sent_where_nobody_runs_them() {
         let text = |form: PhpForm| {
-            let LighttpdSettings { settings, php, web, .. } = settings::typed(&settings::defaults(SETTINGS));
-            let lighttpd =
-                Lighttpd { program: PathBuf::new(), version: String::new(), settings, form, processes: 1, php, web };
+            let mut lighttpd: LighttpdSettings = settings::typed(&settings::defaults(SETTINGS));
+            lighttpd.php_form = form;
             lighttpd.configuration("/d", "/r", web::BY_HAND, &[])
         };
         for (form, runs) in [(PhpForm::None, false), (PhpForm::Cgi, true), (PhpForm::FastCgi, true)] {

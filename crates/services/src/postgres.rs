@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn an_absent_version_names_its_package() {
-        let missing = find(Some("7")).err().expect("there is no PostgreSQL 7");
+        let missing = find(Some("7")).expect_err("there is no PostgreSQL 7");
         assert_eq!(missing.remedy, "install the package postgresql-7");
     }
 

@@ -141,6 +141,7 @@ mod tests {
             failed: 0,
             failed_rounds: 0,
             worse: None,
+            is_back: false,
             confirmed: None,
             health: Default::default(),
         }
