@@ -105,14 +105,15 @@ fn recoveries_that_take_too_long_end_with_a_disk_in_memory() {
 /// No setting says it: mke2fs has it from its own file.
 #[test]
 fn a_filesystem_that_was_made_without_its_journal_promises_no_more_than_that() {
-    let world = World::new();
+    // A trial's folder has nothing of others.
+    let (world, files) = (World::new(), World::new());
     let made_by = |features: &str| {
         let text = format!(
             "[defaults]\n\tbase_features = sparse_super,filetype,dir_index,ext_attr\n\tblocksize = 4096\n\tinode_size = 256\n\
              \tinode_ratio = 16384\n[fs_types]\n\text4 = {{\n\t\tfeatures = {features}\n\t}}\n"
         );
         let mut command = world.command(&["trial", "."]);
-        command.env("MKE2FS_CONFIG", world.write("mke2fs.conf", text));
+        command.env("MKE2FS_CONFIG", files.write("mke2fs.conf", text));
         let mut spec = trial(json!({ "engine": "sqlite", "journal_mode": "wal", "synchronous": "full", "time": 0.2 }));
         spec.cut.as_mut().expect("it is one of power cuts").budget_seconds = 1.0;
         let safety: Safety =
