@@ -196,7 +196,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let sure = percent(view.confidence);
     let steady = if part.rows.iter().any(|row| row.stalls.is_some()) { " that did not stall" } else { "" };
     let measured = format!("the {} measured{steady}{}", safety::competitors(part), failed::seldom(part));
-    let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
+    let has_dropped = part.rows.iter().any(Row::fell_out);
     if let Advice::HardlyMet { rival, pick, rounds } = part.advice() {
         return Some(format!("Too few rounds to pick: {}.", advice::hardly_met(&rival, &pick, rounds)));
     }

@@ -242,28 +242,32 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
     }
 }
 
-/// Marks who is no choice, and who fell out for one that is none.
+/// Marks who is no choice, and who is back as all that were shown to be better are none. One that is back may have fewer errors or failures
+/// than another, which then is no choice either: so again until nobody more is back.
 fn mark_out(rows: &mut [Row], conditions: &[String], alpha: f64) {
-    mark_behind(rows, conditions, alpha);
-    let measured = rows.iter().filter(|row| row.centre.is_some() && !row.control);
-    let Some(safest) = measured.filter_map(|row| row.competes_in).min() else { return };
-    let is_back = |row: &Row| row.dropped_after().is_some() && !beaten_by(rows, row).is_choice_in(safest);
-    let back: Vec<bool> = rows.iter().map(is_back).collect();
-    if back.contains(&true) {
-        rows.iter_mut().zip(back).for_each(|(row, is_back)| row.is_back = is_back);
-        // Those have errors and failures, too.
+    loop {
         mark_behind(rows, conditions, alpha);
+        let measured = rows.iter().filter(|row| row.centre.is_some() && !row.control);
+        let Some(safest) = measured.filter_map(|row| row.competes_in).min() else { return };
+        let is_new = |row: &Row| !row.is_back && row.dropped_after().is_some() && !is_beaten(rows, row, safest);
+        let new: Vec<bool> = rows.iter().map(is_new).collect();
+        if !new.contains(&true) {
+            return;
+        }
+        rows.iter_mut().zip(new).for_each(|(row, is_new)| row.is_back |= is_new);
     }
 }
 
-/// Who stands at the end of the chain of those that made a scenario fall out: itself, where nobody did.
-fn beaten_by<'a>(rows: &'a [Row], mut row: &'a Row) -> &'a Row {
-    for _ in 0..rows.len() {
-        let Some(worse) = row.worse.as_ref().filter(|worse| !worse.stays) else { break };
-        let Some(better) = rows.iter().find(|other| other.label == worse.than) else { break };
-        row = better;
-    }
-    row
+/// Whether one that may be picked made it fall out, or was better than who did.
+fn is_beaten(rows: &[Row], row: &Row, safest: Class) -> bool {
+    let chain = std::iter::successors(better_than(rows, row), |better| better_than(rows, better));
+    chain.take(rows.len()).any(|better| better.is_choice_in(safest))
+}
+
+/// Who was shown to be better.
+fn better_than<'a>(rows: &'a [Row], row: &Row) -> Option<&'a Row> {
+    let worse = row.worse.as_ref()?;
+    rows.iter().find(|other| other.label == worse.than)
 }
 
 /// Marks whoever is as safe as the safest and had more errors, or failed more often, than another under the same conditions: it is not picked
