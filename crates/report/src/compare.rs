@@ -96,14 +96,15 @@ impl Comparison {
         let all: Vec<&Input> = pairs.iter().flatten().collect();
         check_apart(&all)?;
         let level = Level::of(all.iter().map(|input| &input.contents)).expect("a session");
-        let mut all = pairs.iter().map(|[a, b]| workloads(a, b));
-        let mut found = all.next().expect("a session");
-        found.iter_mut().for_each(Workload::become_session);
-        for next in all {
-            for workload in &mut found {
-                workload.add_session(&next);
+        let mut found: Vec<Workload> = Vec::new();
+        for mut session in pairs.iter().flat_map(|[a, b]| workloads(a, b)) {
+            session.become_session();
+            match found.iter_mut().find(|known| known.name == session.name) {
+                Some(known) => known.add_session(session),
+                None => found.push(session),
             }
         }
+        found.iter_mut().for_each(|workload| workload.name_missing(pairs.len()));
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
         said.extend(order::always_first(pairs));
@@ -197,6 +198,13 @@ impl Line {
         self.sides = Sides { earlier, later, are_sessions: true, ..self.sides };
     }
 
+    /// Adds a session a side.
+    fn add_session(&mut self, session: Line) {
+        self.sides.earlier.extend(session.sides.earlier);
+        self.sides.later.extend(session.sides.later);
+        (0..2).for_each(|side| self.does_not_flush[side] |= session.does_not_flush[side]);
+    }
+
     /// Its means in both, marked where commits had no flushes.
     fn means(&self) -> [String; 2] {
         let means = [&self.sides.earlier, &self.sides.later].map(|values| self.scale.with_unit(self.mean(values)));
@@ -247,33 +255,37 @@ impl Workload {
         self.errors.values_mut().for_each(|blocks| *blocks = vec![gate::sum(blocks)]);
     }
 
-    /// Adds a session a side; what it did not measure falls out.
-    fn add_session(&mut self, session: &[Workload]) {
-        let of_session = session.iter().find(|other| other.name == self.name);
-        for label in of_session.iter().flat_map(|session| session.failed.keys()) {
-            *self.failed.entry(label.clone()).or_default() += 1;
+    /// Adds a session a side: what it did not measure is judged by the others.
+    fn add_session(&mut self, session: Workload) {
+        for (label, count) in session.failed {
+            *self.failed.entry(label).or_default() += count;
         }
-        for (label, found) in of_session.iter().flat_map(|session| &session.failing) {
-            let sum = self.failing.entry(label.clone()).or_default();
-            *sum = sum.and(*found);
+        for (label, found) in session.failing {
+            let sum = self.failing.entry(label).or_default();
+            *sum = sum.and(found);
         }
-        self.errors.retain(|label, blocks| {
-            let added = of_session.and_then(|session| session.errors.get(label));
-            blocks.extend(added.map(|of_rounds| gate::sum(of_rounds)));
-            added.is_some()
-        });
-        let left_out = &mut self.left_out;
-        self.lines.retain_mut(|line| {
-            let is_same = |other: &&Line| other.label == line.label && other.metric.name == line.metric.name;
-            let Some(other) = of_session.and_then(|of| of.lines.iter().find(is_same)) else {
-                left_out.extend(line.is_primary.then(|| format!("Not in all sessions: {}", line.label)));
-                return false;
-            };
-            line.sides.earlier.push(other.mean(&other.sides.earlier));
-            line.sides.later.push(other.mean(&other.sides.later));
-            (0..2).for_each(|side| line.does_not_flush[side] |= other.does_not_flush[side]);
-            true
-        });
+        for (label, blocks) in session.errors {
+            self.errors.entry(label).or_default().extend(blocks);
+        }
+        for line in session.lines {
+            let is_same = |known: &&mut Line| known.label == line.label && known.metric.name == line.metric.name;
+            match self.lines.iter_mut().find(is_same) {
+                Some(known) => known.add_session(line),
+                None => self.lines.push(line),
+            }
+        }
+    }
+
+    /// Says which scenarios lack one of so many sessions.
+    fn name_missing(&mut self, sessions: usize) {
+        for Line { label, sides, .. } in self.lines.iter().filter(|line| line.is_primary) {
+            let count = sides.earlier.len();
+            if count < sessions {
+                let of_first = ["A", "B"].map(|side| format!("Only in {side}: {label}"));
+                self.left_out.retain(|said| !of_first.contains(said));
+                self.left_out.push(format!("In {count} of {sessions} sessions only: {label}"));
+            }
+        }
     }
 }
 
