@@ -241,7 +241,7 @@ impl Part {
     /// What more rounds would tell: the wanted precision, or the narrowest intervals that take no more than an hour. None where it is
     /// reached, or no number of rounds is known, or new rounds closed the choice: then no main round is measured any more.
     pub fn more_rounds(&self, contents: &Contents) -> Option<MoreRounds> {
-        if contents.finalists().any(|finalists| finalists.workload == self.workload) {
+        if self.is_closed {
             return None;
         }
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);

@@ -62,7 +62,7 @@ fn have_ended(contents: &Contents, phase: Phase) -> bool {
         return true;
     }
     // What comes after the rounds may be under way: new rounds, then power cuts and failing disks.
-    let is_closed = phase == Phase::Main && contents.finalists().next().is_some();
+    let is_closed = phase == Phase::Main && contents.is_closed();
     let by_rule =
         contents.sessions.iter().filter(|session| session.ended_its_rounds()).filter_map(|session| session.ended);
     let safety = contents.safety.iter().map(|measured| measured.ended);

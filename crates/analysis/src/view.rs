@@ -83,6 +83,8 @@ pub struct Part {
     pub screened: Option<Screened>,
     /// New rounds that were wanted.
     pub confirmation_rounds: u32,
+    /// Whether new rounds, of this workload or another, have closed the choice: no main round is measured any more.
+    pub is_closed: bool,
     /// What new rounds measured of the picks: one a condition of the load; empty where there were none.
     pub confirmations: Vec<Confirmation>,
 }

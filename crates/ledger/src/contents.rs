@@ -146,6 +146,11 @@ impl Contents {
             .filter_map(|decision| if let Decision::Confirm(finalists) = decision { Some(finalists) } else { None })
     }
 
+    /// Whether new rounds have closed the choice: no main round of any workload is measured any more.
+    pub fn is_closed(&self) -> bool {
+        self.finalists().next().is_some()
+    }
+
     /// What a workload's screen showed; none where nothing was screened, or not yet to the end.
     pub fn screened(&self, workload: &str) -> Option<&Screened> {
         self.decisions.iter().find_map(|decision| match decision {

@@ -311,17 +311,15 @@ pub fn what_would_change_it(
     }
     let is_settled = |part: &&Part| matches!(part.advice(), Advice::Best | Advice::Alone | Advice::Given);
     let Some(MoreRounds { rounds, half_width, seconds }) = more.filter(|_| !parts.iter().all(is_settled)) else {
-        // After new rounds no main round is measured any more.
-        let is_closed = |part: &&Part| !part.confirmations.is_empty();
         let is_open = |part: &&Part| match part.advice() {
             Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. } => true,
             // Rounds go on until one is left.
-            Advice::Among { .. } => part.mode == Mode::Tune || is_closed(part),
+            Advice::Among { .. } => part.mode == Mode::Tune || part.is_closed,
             _ => false,
         };
         let more_rounds = if parts.iter().any(|part| matches!(part.advice(), Advice::SpokenAgainst { .. })) {
             "A new study of the two may decide it."
-        } else if parts.iter().any(|part| is_open(part) && is_closed(part)) {
+        } else if parts.iter().any(|part| is_open(part) && part.is_closed) {
             "New rounds have closed the choice: a new study may decide it."
         } else if parts.iter().any(is_open) {
             "More rounds may decide it."

@@ -27,6 +27,8 @@ const DRIFT_MIN: f64 = 0.02;
 const NAMES_MAX: usize = 3;
 /// Letters of what a trial said that the short answer has room for.
 const SAID_MAX: usize = 70;
+/// Where more main rounds would help, and none is measured any more.
+const CLOSED: &str = "Measure anew: new rounds closed the choice.";
 
 /// Something a reader of the answer must know.
 #[derive(Debug, Clone, PartialEq)]
@@ -205,7 +207,11 @@ fn too_few_rounds(part: &Part, contents: &Contents) -> Option<Warning> {
     (rounds < wanted).then(|| Warning {
         seen: format!("{}: comparisons rest on {}, where {wanted} were wanted", part.workload, in_rounds(rounds)),
         effect: "Intervals are wide, and a difference that is there may not be seen.",
-        remedy: "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped.",
+        remedy: if part.is_closed {
+            CLOSED
+        } else {
+            "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
+        },
         brief: None,
     })
 }
@@ -265,8 +271,8 @@ fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
             reason.unwrap_or("it is still running")
         ),
         effect: "Differences smaller than the intervals stay open.",
-        remedy: if contents.finalists().any(|finalists| finalists.workload == part.workload) {
-            "Measure anew: new rounds closed the choice."
+        remedy: if part.is_closed {
+            CLOSED
         } else {
             "Run the same command again with a larger `--time` or `--rounds`; a quieter machine, or shorter trials in more rounds, cost less."
         },

@@ -145,6 +145,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         mode: contents.study.analysis.mode,
         screened: contents.screened(workload).cloned(),
         confirmation_rounds: contents.study.analysis.confirmation_rounds,
+        is_closed: contents.is_closed(),
         workload: workload.into(),
         largest,
         more_is_better,

@@ -4,6 +4,7 @@ mod answers;
 mod apply;
 mod benches;
 mod ceilings;
+mod closed;
 mod compared;
 mod errors;
 mod explore;

@@ -4,7 +4,6 @@ use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Session, Worse};
-use observe::safety::Grade;
 use report::Place;
 use report::input::{Details, Input};
 
@@ -41,7 +40,7 @@ fn table() -> Table {
     Table { rows, ..fixture::filesystems_and_buffers() }
 }
 
-fn tuned(new_rounds: &[(&str, f64)], count: usize) -> Contents {
+pub fn tuned(new_rounds: &[(&str, f64)], count: usize) -> Contents {
     let table = table();
     let mut contents = fixture::contents(&table);
     (contents.study.analysis.mode, contents.study.analysis.confirmation_rounds) = (Mode::Tune, 6);
@@ -62,7 +61,7 @@ fn tuned(new_rounds: &[(&str, f64)], count: usize) -> Contents {
     contents
 }
 
-fn input(contents: Contents) -> Input {
+pub fn input(contents: Contents) -> Input {
     fixture::input_of(contents, &table())
 }
 
@@ -83,12 +82,12 @@ fn check(contents: Contents, expected: Expect) {
 }
 
 /// The short answer in one line.
-fn short(contents: Contents) -> String {
+pub fn short(contents: Contents) -> String {
     let said = report::summary(&input(contents), &Place::default(), 100, false);
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-const NEW: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1385.0), ("ext4", 1004.0)];
+pub const NEW: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1385.0), ("ext4", 1004.0)];
 
 #[test]
 fn the_headline_is_what_new_rounds_measured() {
@@ -280,60 +279,6 @@ fn who_loses_the_new_rounds_is_not_recommended() {
         assert!(!said.contains("costs at most") && !said.contains("Use xfs"), "{said}");
         assert!(said.contains("How sure: not yet. The new rounds speak against"), "{said}");
         assert!(said.contains("A new study of the two may decide it."), "{said}");
-    }
-}
-
-/// Power cuts are measured last. A pick that one makes less safe than others was recommended for having been confirmed, "at most 0 %" behind.
-#[test]
-fn a_confirmed_pick_that_a_power_cut_makes_less_safe_is_picked_no_more() {
-    for grade in [Grade::C, Grade::E] {
-        let mut contents = tuned(NEW, 6);
-        for decision in &mut contents.decisions {
-            if let Decision::Worse(worse) = decision {
-                worse.than = "f2fs".into();
-            }
-        }
-        fixture::cut(&mut contents, "xfs", fixture::found(grade));
-        let said = short(contents.clone());
-        assert!(said.starts_with("Use f2fs: it is the fastest of the equally safe scenarios"), "{said}");
-        assert!(said.contains("Not xfs, 1.01× as fast: after a power cut"), "{said}");
-        assert!(said.contains("; not confirmed, as the pick of the new rounds is no choice any more."), "{said}");
-        assert!(!said.contains("at most 0 %") && !said.contains("confirmed in 6"), "{said}");
-        let whole = report::answer(&input(contents)).join(" ");
-        assert!(whole.starts_with("Pick f2fs: ") && !whole.contains("It was picked from"), "{whole}");
-    }
-}
-
-/// btrfs fell out for xfs, which no one may pick since its power cuts: nobody who may be picked was shown to be better.
-#[test]
-fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
-    let mut contents = tuned(&[], 0);
-    assert!(short(contents.clone()).contains("xfs or f2fs: neither is ruled out as the fastest."));
-    fixture::cut(&mut contents, "xfs", fixture::found(Grade::C));
-    let said = short(contents.clone());
-    assert!(said.starts_with("Use btrfs: it is the fastest of the equally safe scenarios."), "{said}");
-    assert!(said.contains("How sure: 95 %, over 4 rounds, that none"), "{said}");
-    // ext3 fell out for btrfs, which is a choice again: it stays out.
-    if let Decision::Worse(ext3) = &mut contents.decisions[0] {
-        ext3.than = "btrfs".into();
-    }
-    let whole = report::answer(&input(contents)).join(" ");
-    assert!(whole.contains("btrfs after round 5 (behind xfs by at least 9.0 %, which is no choice itself)"), "{whole}");
-    assert_eq!(whole.matches("no choice itself").count(), 1, "{whole}");
-}
-
-/// No main round is measured any more: the command that was named did nothing.
-#[test]
-fn a_choice_that_is_closed_asks_for_no_more_rounds() {
-    for mode in [Mode::Tune, Mode::Full] {
-        let mut contents = tuned(NEW, 6);
-        (contents.study.analysis.mode, contents.study.analysis.precision) = (mode, 0.001);
-        contents.decisions.retain(|decision| mode == Mode::Tune || matches!(decision, Decision::Confirm(_)));
-        let whole = report::terminal(&input(contents.clone()), 400, false);
-        assert!(!whole.contains("with a larger `--time` or `--rounds`"), "{whole}");
-        let said = short(contents);
-        assert!(said.contains("New rounds have closed the choice: a new study may decide it."), "{said}");
-        assert!(!said.contains("--rounds") && said.contains("; a true difference of "), "{said}");
     }
 }
 

@@ -1,0 +1,65 @@
+//! Studies whose choice is closed, by new rounds or as scenarios fell out: what is known later may leave another one to pick.
+
+use crate::fixture;
+use crate::tuning::{NEW, input, short, tuned};
+use ledger::model::{Decision, Mode};
+use observe::safety::Grade;
+
+/// Power cuts are measured last. A pick that one makes less safe than others was recommended for having been confirmed, "at most 0 %" behind.
+#[test]
+fn a_confirmed_pick_that_a_power_cut_makes_less_safe_is_picked_no_more() {
+    for grade in [Grade::C, Grade::E] {
+        let mut contents = tuned(NEW, 6);
+        for decision in &mut contents.decisions {
+            if let Decision::Worse(worse) = decision {
+                worse.than = "f2fs".into();
+            }
+        }
+        fixture::cut(&mut contents, "xfs", fixture::found(grade));
+        let said = short(contents.clone());
+        assert!(said.starts_with("Use f2fs: it is the fastest of the equally safe scenarios"), "{said}");
+        assert!(said.contains("Not xfs, 1.01× as fast: after a power cut"), "{said}");
+        assert!(said.contains("; not confirmed, as the pick of the new rounds is no choice any more."), "{said}");
+        assert!(!said.contains("at most 0 %") && !said.contains("confirmed in 6"), "{said}");
+        let whole = report::answer(&input(contents)).join(" ");
+        assert!(whole.starts_with("Pick f2fs: ") && !whole.contains("It was picked from"), "{whole}");
+    }
+}
+
+/// btrfs fell out for xfs, which no one may pick since its power cuts: nobody who may be picked was shown to be better.
+#[test]
+fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
+    let mut contents = tuned(&[], 0);
+    assert!(short(contents.clone()).contains("xfs or f2fs: neither is ruled out as the fastest."));
+    fixture::cut(&mut contents, "xfs", fixture::found(Grade::C));
+    let said = short(contents.clone());
+    assert!(said.starts_with("Use btrfs: it is the fastest of the equally safe scenarios."), "{said}");
+    assert!(said.contains("How sure: 95 %, over 4 rounds, that none"), "{said}");
+    // ext3 fell out for btrfs, which is a choice again: it stays out.
+    if let Decision::Worse(ext3) = &mut contents.decisions[0] {
+        ext3.than = "btrfs".into();
+    }
+    let whole = report::answer(&input(contents)).join(" ");
+    assert!(whole.contains("btrfs after round 5 (behind xfs by at least 9.0 %, which is no choice itself)"), "{whole}");
+    assert_eq!(whole.matches("no choice itself").count(), 1, "{whole}");
+}
+
+/// No main round is measured any more: the command that was named did nothing.
+#[test]
+fn a_choice_that_is_closed_asks_for_no_more_rounds() {
+    // Those of one workload close the choice of all.
+    for (mode, confirmed) in [(Mode::Tune, "oltp"), (Mode::Full, "oltp"), (Mode::Tune, "another")] {
+        let mut contents = tuned(NEW, 6);
+        let analysis = &mut contents.study.analysis;
+        (analysis.mode, analysis.precision, analysis.rounds_min) = (mode, 0.001, 20);
+        contents.decisions.retain(|decision| mode == Mode::Tune || matches!(decision, Decision::Confirm(_)));
+        if let Some(Decision::Confirm(finalists)) = contents.decisions.last_mut() {
+            finalists.workload = confirmed.into();
+        }
+        let whole = report::terminal(&input(contents.clone()), 400, false);
+        assert!(whole.contains("where 20 were wanted") && !whole.contains("with a larger `--"), "{whole}");
+        let said = short(contents);
+        assert!(said.contains("New rounds have closed the choice: a new study may decide it."), "{said}");
+        assert!(!said.contains("--rounds") && said.contains("; a true difference of "), "{said}");
+    }
+}
