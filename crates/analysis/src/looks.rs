@@ -2,7 +2,7 @@
 //! breaks off where a difference is shown.
 
 use crate::judge::ROUNDS_FOR_CLAIMS;
-use ledger::model::{Contents, INTERRUPTED, Phase, Session, Trial};
+use ledger::model::{Contents, Phase, Session, Trial};
 use stats::eliminate::{FIRST_LOOK, Looks};
 use std::collections::BTreeSet;
 
@@ -37,9 +37,9 @@ pub fn looks(contents: &Contents, phase: Phase) -> u32 {
     let trials = trials(contents, phase);
     let begun_by = |moment: f64| trials.iter().filter(|trial| trial.started <= moment).count();
     let answered = contents.sessions.iter().filter_map(|session| {
-        let (reason, ended) = (session.reason.as_deref()?, session.ended?);
-        // One that was interrupted amid its rounds claims something where there were enough.
-        let is_answer = reason != INTERRUPTED || rounds_by(&trials, ended) >= ROUNDS_FOR_CLAIMS as u32;
+        let ended = session.ended.filter(|_| session.reason.is_some())?;
+        // One that no rule ended claims something where there were rounds enough.
+        let is_answer = session.ended_its_rounds() || rounds_by(&trials, ended) >= ROUNDS_FOR_CLAIMS as u32;
         let begun = begun_by(ended);
         (is_answer && (1..trials.len()).contains(&begun)).then_some(begun)
     });
@@ -58,7 +58,7 @@ fn rounds_by(trials: &[&Trial], moment: f64) -> u32 {
 
 /// Whether a rule ended a phase's rounds. Else they go on, or somebody who may have looked at them broke them off.
 fn have_ended(contents: &Contents, phase: Phase) -> bool {
-    if contents.sessions.last().is_none_or(Session::ended_its_rounds) {
+    if contents.last_of_rounds().is_none_or(Session::ended_its_rounds) {
         return true;
     }
     // What comes after the rounds may be under way: new rounds, then power cuts and failing disks.
@@ -67,7 +67,13 @@ fn have_ended(contents: &Contents, phase: Phase) -> bool {
         contents.sessions.iter().filter(|session| session.ended_its_rounds()).filter_map(|session| session.ended);
     let safety = contents.safety.iter().map(|measured| measured.ended);
     let faults = contents.faults.iter().map(|measured| measured.ended);
+    // What was asked for by itself says nothing of the rounds before it.
+    let alone: Vec<&Session> = contents.sessions.iter().filter(|session| !session.is_of_rounds()).collect();
+    let is_within = |moment: f64, session: &Session| {
+        session.started <= moment && session.ended.is_some_and(|ended| moment <= ended)
+    };
+    let behind = safety.chain(faults).filter(|moment| !alone.iter().any(|session| is_within(*moment, session)));
     let trials = trials(contents, phase);
     let is_after_all = |moment: f64| trials.iter().all(|trial| trial.started <= moment);
-    is_closed || by_rule.chain(safety).chain(faults).any(is_after_all)
+    is_closed || by_rule.chain(behind).any(is_after_all)
 }

@@ -17,7 +17,7 @@ use crate::bench::Bench;
 use crate::resume::Opened;
 use crash::plan::Plan;
 use event::Cut;
-use ledger::model::INTERRUPTED_BEHIND_ROUNDS;
+use ledger::reasons::INTERRUPTED_BEHIND_ROUNDS;
 use session::Session;
 use std::sync::atomic::AtomicBool;
 

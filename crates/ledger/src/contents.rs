@@ -146,6 +146,11 @@ impl Contents {
             .filter_map(|decision| if let Decision::Confirm(finalists) = decision { Some(finalists) } else { None })
     }
 
+    /// The last session that was to measure rounds.
+    pub fn last_of_rounds(&self) -> Option<&Session> {
+        self.sessions.iter().rfind(|session| session.is_of_rounds())
+    }
+
     /// Whether new rounds have closed the choice: no main round of any workload is measured any more.
     pub fn is_closed(&self) -> bool {
         self.finalists().next().is_some()

@@ -15,6 +15,7 @@ pub mod model;
 pub mod parquet;
 mod publish;
 mod reader;
+pub mod reasons;
 mod schema;
 mod stamp;
 mod writer;

@@ -4,6 +4,7 @@ mod member;
 
 pub use member::{Attempt, Host, Member};
 
+use crate::reasons::{INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS, WITHOUT_ROUNDS};
 use observe::durability::Durability;
 use observe::faults::FaultsFound;
 use observe::latency::Latency;
@@ -468,12 +469,6 @@ pub struct Session {
     pub member: Option<u32>,
 }
 
-/// As a session's reason to end: the user interrupted it.
-pub const INTERRUPTED: &str = "interrupted";
-
-/// The same, where a rule had ended its rounds.
-pub const INTERRUPTED_BEHIND_ROUNDS: &str = "interrupted when its rounds were over";
-
 impl Session {
     /// Whether the user interrupted it.
     pub fn is_interrupted(&self) -> bool {
@@ -485,9 +480,15 @@ impl Session {
         self.reason.is_some() && !self.is_interrupted()
     }
 
+    /// Whether it was to measure rounds, as far as that is known: power cuts and failing disks may be measured by themselves.
+    pub fn is_of_rounds(&self) -> bool {
+        self.reason.as_deref().is_none_or(|reason| !WITHOUT_ROUNDS.contains(&reason))
+    }
+
     /// Whether a rule ended its rounds, whatever became of what follows them.
     pub fn ended_its_rounds(&self) -> bool {
-        self.came_to_an_end() || self.reason.as_deref() == Some(INTERRUPTED_BEHIND_ROUNDS)
+        let is_behind = self.reason.as_deref() == Some(INTERRUPTED_BEHIND_ROUNDS);
+        is_behind || self.came_to_an_end() && self.is_of_rounds()
     }
 }
 

@@ -92,7 +92,8 @@ fn cut(message: &str) -> String {
 
 /// The study is still under way, or was cut off.
 fn unfinished(contents: &Contents) -> Option<Warning> {
-    let ended = contents.sessions.last().is_some_and(Session::came_to_an_end);
+    let is_whole = contents.last_of_rounds().is_none_or(Session::ended_its_rounds);
+    let ended = is_whole && contents.sessions.last().is_some_and(Session::came_to_an_end);
     let has_trials = |phase: &Phase| contents.trials.iter().any(|trial| trial.phase == *phase);
     let is_amid_rounds = [Phase::Main, Phase::Confirmation]
         .into_iter()
@@ -263,7 +264,7 @@ fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
         .judgement
         .rounds_needed
         .map_or_else(String::new, |rounds| format!(", at this spread about {} are needed", in_rounds(rounds)));
-    let reason = contents.sessions.last().and_then(|session| session.reason.as_deref());
+    let reason = contents.last_of_rounds().and_then(|session| session.reason.as_deref());
     Some(Warning {
         seen: format!(
             "{}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {}",

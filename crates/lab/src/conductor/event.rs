@@ -2,7 +2,8 @@
 
 use crate::bench::{self, End};
 use crate::values::Values;
-use ledger::model::{INTERRUPTED, Phase, Screened};
+use ledger::model::{Phase, Screened};
+use ledger::reasons;
 use observe::faults::FaultsFound;
 use observe::record::{Failure, Record};
 use observe::safety::Safety;
@@ -149,20 +150,16 @@ impl Stop {
             Stop::RoundsMax => "all rounds are done",
             Stop::TimeBudget => "the next round would not fit into the time budget",
             Stop::ChoiceClosed => "new rounds have closed the choice, so that no other round is measured",
-            Stop::Interrupted => INTERRUPTED,
+            Stop::Interrupted => reasons::INTERRUPTED,
             Stop::NothingLeft => "every scenario failed",
             Stop::NothingToCompare => "so many scenarios failed that nothing is left to compare",
             Stop::ScreenFailed => {
                 "a screened scenario has no value or stalled, so that the screen can't tell factors apart"
             }
-            Stop::SafetyKnown => "every scenario had its power cuts",
-            Stop::SafetyHoles => {
-                "not every scenario could have its power cuts; what failed is done again with --retry-failed"
-            }
-            Stop::FaultsKnown => "every scenario had its faults",
-            Stop::FaultsHoles => {
-                "not every scenario could have its faults; what failed is done again with --retry-failed"
-            }
+            Stop::SafetyKnown => reasons::SAFETY_KNOWN,
+            Stop::SafetyHoles => reasons::SAFETY_HOLES,
+            Stop::FaultsKnown => reasons::FAULTS_KNOWN,
+            Stop::FaultsHoles => reasons::FAULTS_HOLES,
             Stop::OneLeft => "every other scenario is shown to be worse",
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use analysis::view::View;
-use ledger::model::{Contents, Decision, Finalists};
+use ledger::model::{Contents, Decision, Finalists, Session};
 use observe::metric::{Direction, Metric};
 use report::{Comparison, History, Input};
 use serde_json::Value;
@@ -401,7 +401,7 @@ fn each_answer_is_a_look() {
         for (round, reason) in sessions {
             let ended = reason.map(|_| end_of(*round));
             let reason = reason.map(String::from);
-            contents.sessions.push(ledger::model::Session { ended, reason, ..last.clone() });
+            contents.sessions.push(Session { ended, reason, ..last.clone() });
         }
         contents.sessions.push(last);
         analysis::looks::looks(&contents, ledger::model::Phase::Main)
@@ -461,5 +461,14 @@ fn an_answer_amid_the_rounds_has_a_share_of_its_level() {
         for change in [&confirmed as &dyn Fn(&mut Contents), &cut, &answered] {
             assert_eq!(alpha(reason, change), FIRST, "{reason:?}");
         }
+        // By `surefoot powercut`: no rule has ended the rounds.
+        let alone = |contents: &mut Contents| {
+            cut(contents);
+            let ended = contents.safety[0].ended;
+            let (started, reason) = (ended - 50.0, Some(ledger::reasons::SAFETY_KNOWN.into()));
+            let session = contents.sessions[0].clone();
+            contents.sessions.push(Session { started, ended: Some(ended + 1.0), reason, ..session });
+        };
+        assert_eq!(alpha(reason, &alone), FIRST * share, "{reason:?}");
     }
 }

@@ -16,7 +16,7 @@ use lab::conductor::{self, Stop, Summary, What};
 use lab::estimate::{certainly_overlong, expected_seconds, space_needed};
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
-use ledger::model::INTERRUPTED;
+use ledger::reasons::{INTERRUPTED, NO_IMAGES};
 pub(super) use member::{joined, no_member, unpublished};
 use sandbox::work::{Holder, Work};
 use settings::quantity::{format_bytes, format_seconds};
@@ -69,9 +69,6 @@ impl Measured {
         }
     }
 }
-
-/// Why a session ended that could not write its image files.
-const NO_IMAGES: &str = "the image files could not be written";
 
 /// From a loaded study to its answer.
 pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
