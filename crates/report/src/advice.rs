@@ -321,6 +321,8 @@ pub fn what_would_change_it(
             "A new study of the two may decide it."
         } else if parts.iter().any(|part| is_open(part) && part.is_closed) {
             "New rounds have closed the choice: a new study may decide it."
+        } else if parts.iter().any(|part| is_open(part) && part.rows.iter().any(|row| row.is_back)) {
+            "Who fell out is measured no further: a new study without what is no choice may decide it."
         } else if parts.iter().any(is_open) {
             "More rounds may decide it."
         } else {

@@ -44,6 +44,24 @@ fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
     assert_eq!(whole.matches("no choice itself").count(), 1, "{whole}");
 }
 
+/// "More rounds may decide it", it said, and more rounds measured neither.
+#[test]
+fn who_is_back_is_measured_no_further() {
+    let mut contents = tuned(&[], 0);
+    fixture::cut(&mut contents, "xfs", fixture::found(Grade::C));
+    let of_btrfs: Vec<i64> =
+        contents.trials.iter().filter(|trial| trial.scenario == "btrfs").map(|trial| trial.id).collect();
+    for run in contents.runs.iter_mut().filter(|run| of_btrfs.contains(&run.trial)) {
+        run.metrics.values_mut().for_each(|value| *value *= 0.94);
+    }
+    let said = short(contents);
+    assert!(said.contains("neither is ruled out as the fastest"), "{said}");
+    assert!(
+        said.contains("a new study without what is no choice may decide it.") && !said.contains("More rounds"),
+        "{said}"
+    );
+}
+
 /// No main round is measured any more: the command that was named did nothing.
 #[test]
 fn a_choice_that_is_closed_asks_for_no_more_rounds() {
