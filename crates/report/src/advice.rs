@@ -4,7 +4,7 @@
 
 use crate::flushing::Marked as _;
 use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
-use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, with_factor};
+use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, some_of, with_factor};
 use crate::{answer, failed, safety, tails, tuning};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
@@ -150,7 +150,8 @@ fn by_condition(choice: &Choice, part: &Part) -> String {
         picks.take(NAMES_MAX).map(|pick| format!("{} with {}", pick.name, condition(&pick.levels))).collect();
     let more = choice.picks.len().saturating_sub(NAMES_MAX);
     said.extend((more > 0).then(|| format!("{more} more in the table")));
-    said.extend(choice.without.iter().take(NAMES_MAX).map(|levels| format!("nothing with {}", condition(levels))));
+    let without: Vec<String> = choice.without.iter().map(|levels| condition(levels)).collect();
+    said.extend((!without.is_empty()).then(|| format!("nothing with {}", some_of(&without))));
     said.join(", ")
 }
 

@@ -160,8 +160,10 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
     if more > 0 {
         list.push_str(&format!("; and {more} more"));
     }
-    let without = choice.without.iter().take(NAMES_MAX).filter(|_| !choice.is_empty);
-    without.for_each(|levels| list.push_str(&format!("; nothing {}", condition(levels))));
+    let without: Vec<String> = choice.without.iter().map(|levels| condition(levels)).collect();
+    if !without.is_empty() && !choice.is_empty {
+        list.push_str(&format!("; nothing {}", some_of(&without)));
+    }
     list.push_str(&standing);
     let is_spoken_against = matches!(part.advice(), Advice::SpokenAgainst { .. });
     let ahead = is_spoken_against || part.rounds_compared() < ROUNDS_FOR_CLAIMS;

@@ -63,6 +63,16 @@ fn a_rate_at_which_everything_fails_has_no_pick() {
         whole.starts_with("Pick by rate: xfs with rate=200: ") && whole.contains("; nothing with rate=300."),
         "{whole}"
     );
+    // Of those that are not named it is said how many they are.
+    let rates = ["rate=200", "rate=300", "rate=400", "rate=500", "rate=600", "rate=700"];
+    let levels: Vec<_> = rates.iter().flat_map(|rate| [("ext4", *rate, 2200.0), ("xfs", *rate, 2000.0)]).collect();
+    let mut table = by_rate(&levels);
+    for row in table.rows.iter_mut().filter(|row| !row.label.ends_with(low)) {
+        row.values.fill(None);
+    }
+    let shown = short(&table).split_whitespace().collect::<Vec<_>>().join(" ");
+    let nothing = "nothing with rate=300, rate=400, rate=500, rate=600 and 1 more.";
+    assert!(shown.starts_with(&format!("Use xfs with rate=200, {nothing}")), "{shown}");
 }
 
 /// Out of memory where the load is heaviest: in the other six rounds it is 12 % faster.
