@@ -26,7 +26,7 @@ impl Progress {
         let rounds = trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0);
         let failed = trials.iter().filter(|trial| trial.state == TrialState::Failed).count();
         let is_complete = contents.scenarios.iter().any(|scenario| contents.screened(&scenario.workload).is_some());
-        let has_ended = contents.sessions.last().is_some_and(Session::came_to_an_end);
+        let has_ended = contents.last_of_rounds().is_some_and(Session::ended_its_rounds);
         let has_stalled = has_ended && !is_complete && rounds == of && failed == 0;
         (of > 0).then_some(Progress { rounds, of, failed, is_complete, has_stalled })
     }

@@ -137,8 +137,12 @@ fn under_way_there_is_no_answer() {
     );
     let mut stalled = contents(0, false);
     stalled.study.analysis.screen_rounds = 2;
-    let said = report::answer(&input(stalled)).join(" ");
-    assert!(said.starts_with("The screen is measured, and a scenario has a figure of 0 in it"), "{said}");
+    let mut broken_off = stalled.clone();
+    broken_off.sessions[0].reason = Some(ledger::reasons::INTERRUPTED_BEHIND_ROUNDS.into());
+    for stalled in [stalled, broken_off] {
+        let said = report::answer(&input(stalled)).join(" ");
+        assert!(said.starts_with("The screen is measured, and a scenario has a figure of 0 in it"), "{said}");
+    }
     let mut failed = contents(0, false);
     failed.trials[0].state = TrialState::Failed;
     check(
