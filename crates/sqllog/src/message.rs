@@ -106,6 +106,13 @@ pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
     }
 }
 
+/// Whether it may wait until another session gives back a lock that outlives transactions, also where it keeps none itself: PostgreSQL's lock of a
+/// transaction waits for those of sessions, and one that is given back in the same message was waited for.
+pub fn may_wait_for_lock(text: &str) -> bool {
+    let upper = text.to_ascii_uppercase();
+    ["ADVISORY_LOCK", "ADVISORY_XACT_LOCK", "GET_LOCK("].iter().any(|word| upper.contains(word))
+}
+
 /// The name that a DEALLOCATE gives up.
 pub fn deallocated(text: &str) -> Option<&str> {
     let mut words = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';').split_whitespace();
@@ -147,6 +154,19 @@ mod tests {
             ("SELECT pg_backend_pid()", true, false),
         ] {
             assert_eq!(ends_others(text, is_postgres), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_wait_for_a_lock_need_not_keep_one() {
+        for (text, expected) in [
+            ("SELECT pg_advisory_lock_shared(7)", true),
+            ("select pg_advisory_xact_lock(7)", true),
+            ("SELECT GET_LOCK('a', -1); SELECT RELEASE_LOCK('a')", true),
+            ("SELECT pg_advisory_unlock(7)", false),
+            ("DO RELEASE_LOCK('a')", false),
+        ] {
+            assert_eq!(may_wait_for_lock(text), expected, "{text}");
         }
     }
 

@@ -50,6 +50,11 @@ impl Log {
         self.locks[step.text as usize]
     }
 
+    /// Whether this step may wait until another session gives back such a lock.
+    pub fn may_wait_for_lock(&self, step: &Step) -> bool {
+        message::may_wait_for_lock(&self.texts[step.text as usize])
+    }
+
     /// Statements that are to be replayed.
     pub fn statements(&self) -> u64 {
         self.sessions.iter().map(|session| session.steps.len() as u64).sum()

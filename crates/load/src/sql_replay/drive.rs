@@ -190,7 +190,7 @@ struct Driver<'a, 'b> {
     due: BinaryHeap<Reverse<(Instant, usize)>>,
     /// Sessions that wait for an answer or for their connection.
     open: usize,
-    /// Sessions that are done with this run, and hold locks.
+    /// Sessions that are done with this run, or over, and hold locks.
     holders: Vec<usize>,
     ask: Sender<usize>,
     made: Receiver<Made>,
@@ -345,7 +345,10 @@ impl Driver<'_, '_> {
 
     /// A session is over: others may begin.
     fn over(&mut self, number: usize) {
-        if self.lines.get(&number).is_some_and(|line| line.connection.is_none()) {
+        let line = self.lines.get(&number);
+        if line.is_some_and(Line::holds_locks) {
+            self.holders.push(number);
+        } else if line.is_some_and(|line| line.connection.is_none()) {
             self.lines.remove(&number);
         }
         let (own, others) = self.shared.turnout.over(number, self.thread);

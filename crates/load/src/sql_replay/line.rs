@@ -132,7 +132,7 @@ impl Line {
     pub fn waits_for_lock(&self, session: &Session, log: &Log, for_long: Duration) -> bool {
         self.is_waiting
             && self.sent.is_some_and(|sent| sent.elapsed() >= for_long)
-            && session.steps.get(self.at).is_some_and(|step| log.lock(step) == Some(Lock::Takes))
+            && session.steps.get(self.at).is_some_and(|step| log.may_wait_for_lock(step))
     }
 
     /// Its connection is gone, or was not made: what is left of it is lost.
@@ -159,8 +159,8 @@ impl Line {
     /// It has no statement left. One that the log does not see end stays open, as there.
     fn over(&mut self, session: &Session, part: &Part<'_>) -> Progress {
         let Some(ended) = session.ended.filter(|_| self.connection.is_some()) else {
-            // No more connections at a time than sessions that are at work.
-            if part.pace == Pace::Closed {
+            // No more connections at a time than sessions that are at work, and nobody waits for ever for its locks.
+            if part.pace == Pace::Closed || self.is_waited_for {
                 self.connection = None;
             }
             return Progress::Over;
@@ -209,10 +209,10 @@ impl Line {
         self.connection.as_ref().is_some_and(|connection| connection.is_in_transaction())
     }
 
-    /// Whether it holds fewer locks than now soon, or at all where others wait for them. What it takes and gives back meanwhile is no reason to go on.
+    /// Whether others wait for its locks, or it holds fewer than now soon. What it takes and gives back meanwhile is no reason to go on.
     fn gives_back(&self, session: &Session, part: &Part<'_>) -> bool {
-        // With its connection all are given back.
-        if self.is_waited_for && (session.ended.is_some() || part.pace == Pace::Closed) {
+        // With its connection it gives back all, at the latest.
+        if self.is_waited_for {
             return true;
         }
         let until = part.to.saturating_add(AHEAD_MICROSECONDS);
@@ -220,7 +220,7 @@ impl Line {
         let ahead = session.steps[self.at..].iter().enumerate();
         let mut held = self.locks;
         self.locks > 0
-            && ahead.take_while(|(place, step)| self.is_waited_for || is_near(*place, step)).any(|(_, step)| {
+            && ahead.take_while(|(place, step)| is_near(*place, step)).any(|(_, step)| {
                 held = held_after(held, part.log.lock(step));
                 held < self.locks
             })

@@ -55,11 +55,12 @@ struct AsksLock {
 impl AsksLock {
     fn start(&self, sql: &str) -> Option<u64> {
         let mut lock = self.lock.lock().expect("no thread panics with it");
-        if sql.contains("advisory_lock") && lock.holder.is_some() {
+        let takes = sql.contains("advisory_lock") || sql.contains("advisory_xact_lock");
+        if takes && lock.holder.is_some() {
             lock.waiting.push((self.session, self.tell.try_clone().expect("a descriptor")));
             return None;
         }
-        if sql.contains("advisory_lock") {
+        if takes {
             lock.holder = Some(self.session);
         } else if sql.contains("advisory_unlock") {
             lock.give_back();
@@ -238,43 +239,78 @@ fn a_session_pauses_at_a_runs_end_unless_it_soon_gives_back_a_lock() {
     }
 }
 
+/// Right answers of each run of a log, by sessions that take and give back one lock.
+fn rights_with_one_lock(
+    asked: &[(u32, &str, &str)],
+    runs: usize,
+    pace: Pace,
+    threads: usize,
+    hangs: &AtomicBool,
+) -> Vec<u64> {
+    let line = |(session, at, asked): &(u32, &str, &str)| {
+        format!("2026-11-24 01:{at}.000 UTC [{session}] joe@shop LOG:  statement: {asked}\n")
+    };
+    let text: String = asked.iter().map(line).collect();
+    let log = sqllog::read(&text, &Options::default()).expect("it is a log");
+    let (lock, sessions) = (Arc::<Mutex<OneLock>>::default(), AtomicU32::new(0));
+    let connect = || {
+        let (hear, tell) = UnixStream::pair().expect("sockets");
+        let session = sessions.fetch_add(1, Ordering::Relaxed);
+        let asks_lock = Some(AsksLock { session, lock: lock.clone(), hear, tell });
+        Ok::<Box<dyn Connection>, Error>(Box::new(Answering { asks_lock, ..Answering::default() }))
+    };
+    let means = Means { connect: &connect, pace, threads, interrupted: hangs };
+    let mut replay = Replay::new(&log, runs);
+    let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it ends").expect("a part").right;
+    (0..runs).map(|_| run()).collect()
+}
+
+/// Set when a test's replay has not come to its end by itself.
+fn hangs() -> &'static AtomicBool {
+    let hangs: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(60));
+        hangs.store(true, Ordering::Relaxed);
+    });
+    hangs
+}
+
 /// A job's lock, for which the next job waits: it is given back half a minute behind the end of a run in which that one wants it.
 #[test]
 fn a_session_goes_on_for_a_lock_that_another_waits_for() {
-    static HANGS: AtomicBool = AtomicBool::new(false);
-    std::thread::spawn(|| {
-        std::thread::sleep(Duration::from_secs(60));
-        HANGS.store(true, Ordering::Relaxed);
-    });
+    let asked = |wanted| {
+        [
+            (7, "00:00", "SELECT pg_advisory_lock(1)"),
+            (7, "00:01", "SELECT 2"),
+            (8, "00:02", wanted),
+            (7, "59:00", "SELECT 4"),
+            (7, "59:01", "SELECT 5"),
+            (7, "59:30", "SELECT pg_advisory_unlock(1)"),
+            (8, "59:31", "SELECT 7"),
+        ]
+    };
+    let hangs = hangs();
+    // A lock of a transaction waits for one of a session, and is none that outlives it.
+    for wanted in ["SELECT pg_advisory_lock(1)", "SELECT pg_advisory_xact_lock(1)"] {
+        assert_eq!(rights_with_one_lock(&asked(wanted), 2, Pace::Closed, 1, hangs), [6, 1], "{wanted}");
+    }
+    // On two threads either may be the first to have it, and who has it last may go on, too.
+    let rights = rights_with_one_lock(&asked("SELECT pg_advisory_lock(1)"), 2, Pace::Closed, 2, hangs);
+    assert!(rights[0] >= 4 && rights[0] + rights[1] == 7, "{rights:?}");
+}
+
+/// A log's end is no session's end: what is held there is given back later, and who waits there has it later.
+#[test]
+fn a_lock_that_the_log_does_not_see_given_back_keeps_nobody_waiting() {
     let asked = [
         (7, "00:00", "SELECT pg_advisory_lock(1)"),
-        (7, "00:01", "SELECT 2"),
         (8, "00:02", "SELECT pg_advisory_lock(1)"),
-        (7, "59:00", "SELECT 4"),
-        (7, "59:01", "SELECT 5"),
-        (7, "59:30", "SELECT pg_advisory_unlock(1)"),
-        (8, "59:31", "SELECT 7"),
+        (8, "00:03", "SELECT 3"),
+        (7, "00:04", "SELECT 4"),
     ];
-    let line = |(session, at, asked): (u32, &str, &str)| {
-        format!("2026-11-24 01:{at}.000 UTC [{session}] joe@shop LOG:  statement: {asked}\n")
-    };
-    let text: String = asked.map(line).concat();
-    let log = sqllog::read(&text, &Options::default()).expect("it is a log");
-    for threads in [1, 2] {
-        let (lock, sessions) = (Arc::<Mutex<OneLock>>::default(), AtomicU32::new(0));
-        let connect = || {
-            let (hear, tell) = UnixStream::pair().expect("sockets");
-            let session = sessions.fetch_add(1, Ordering::Relaxed);
-            let asks_lock = Some(AsksLock { session, lock: lock.clone(), hear, tell });
-            Ok::<Box<dyn Connection>, Error>(Box::new(Answering { asks_lock, ..Answering::default() }))
-        };
-        let means = Means { connect: &connect, pace: Pace::Closed, threads, interrupted: &HANGS };
-        let mut replay = Replay::new(&log, 2);
-        let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it ends").expect("a part").right;
-        let rights = [run(), run()];
-        // On two threads either may be the first to have it, and who has it last may go on, too.
-        let is_right = if threads == 1 { rights == [6, 1] } else { rights[0] >= 4 && rights[0] + rights[1] == 7 };
-        assert!(is_right, "{rights:?} on {threads} threads");
+    let hangs = hangs();
+    for (asked, runs, expected) in [(&asked[..3], 1, vec![3]), (&asked[..], 2, vec![3, 1])] {
+        assert_eq!(rights_with_one_lock(asked, runs, Pace::AsLogged(1000.0), 1, hangs), expected);
     }
 }
 
