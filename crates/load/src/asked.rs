@@ -40,49 +40,6 @@ pub struct Wrong {
     pub first: Option<String>,
 }
 
-/// Makes an enum of what may go wrong with what is asked for, a row each: the metric that counts it, and words.
-macro_rules! faults {
-    ($(#[$of_all:meta])* $Fault:ident: $($(#[$of_one:meta])* $kind:ident $name:literal $words:literal,)*) => {
-        $(#[$of_all])*
-        pub enum $Fault { $($(#[$of_one])* $kind,)* }
-
-        impl $Fault {
-            /// All kinds, in the order of reports.
-            pub const ALL: [$Fault; [$($name),*].len()] = [$($Fault::$kind),*];
-
-            /// The metric that counts it.
-            pub fn name(self) -> &'static str {
-                [$($name),*][self as usize]
-            }
-
-            /// In words.
-            pub fn words(self) -> &'static str {
-                [$($words),*][self as usize]
-            }
-
-            /// The metrics of all.
-            pub fn metrics() -> impl Iterator<Item = observe::metric::Metric> {
-                $Fault::ALL.into_iter().map(|fault| $crate::asked::metric(fault.name()))
-            }
-
-            /// What went wrong, by the counts of all kinds and the first of each.
-            pub fn wrong(
-                counts: &[u64; $Fault::ALL.len()],
-                first: &[Option<String>; $Fault::ALL.len()],
-            ) -> Vec<$crate::asked::Wrong> {
-                let wrong = |fault: $Fault| $crate::asked::Wrong {
-                    name: fault.name().into(),
-                    words: fault.words().into(),
-                    count: counts[fault as usize],
-                    first: first[fault as usize].clone(),
-                };
-                $Fault::ALL.map(wrong).into()
-            }
-        }
-    };
-}
-pub(crate) use faults;
-
 /// How much of what a run asked for may go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Limit {
@@ -173,6 +130,19 @@ pub fn metric(name: impl Into<Cow<'static, str>>) -> Metric {
 pub const METRICS: [Metric; 2] = [ASKED, ERRORS];
 
 impl Wrong {
+    /// Of all kinds: the metric that counts each and words, how many there were, and the first.
+    pub fn of_kinds<Kind, const N: usize>(
+        kinds: [(Kind, &'static str, &'static str); N],
+        counts: [u64; N],
+        first: &[Option<String>; N],
+    ) -> Vec<Wrong> {
+        let mut all = Vec::new();
+        for (((_, name, words), count), first) in kinds.into_iter().zip(counts).zip(first) {
+            all.push(Wrong { name: name.into(), words: words.into(), count, first: first.clone() });
+        }
+        all
+    }
+
     fn example(&self) -> String {
         let first = self.first.as_ref().map_or(String::new(), |first| format!(" (first: {first})"));
         format!("{}{first}", self.words)

@@ -203,7 +203,7 @@ pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &
         ..client.clone()
     };
     let (tally, _) = super::drive(&gently, source, context.interrupted, &mut |_, _| {})?;
-    let fault = Fault::ALL.into_iter().find(|fault| tally.faults[*fault as usize] > 0);
+    let fault = Fault::all().into_iter().find(|fault| tally.faults[*fault as usize] > 0);
     let Some(fault) = fault else { return Ok(()) };
     let why = tally.first[fault as usize].clone().unwrap_or_default();
     Err(Error::wrong_data(

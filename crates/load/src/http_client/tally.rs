@@ -1,45 +1,82 @@
 //! What a load came to: counts, errors by kind, latencies.
 
 use super::network::Step;
-use crate::asked::{Asked, Limit};
+use crate::asked::{self, Asked, Limit, Wrong};
 use crate::deadline::Ends;
 use observe::latency::Latency;
+use observe::metric::Metric;
 use std::io;
 use std::time::Duration;
 
-crate::asked::faults! {
-    /// Why a request was not answered as it should be.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    Fault:
+/// Why a request was not answered as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
     /// Nobody listens there.
-    ConnectRefused "errors_connect_refused" "connection refused",
+    ConnectRefused,
     /// No connection in time.
-    ConnectTimedOut "errors_connect_timed_out" "no connection in time",
+    ConnectTimedOut,
     /// No TLS with the server: its certificate is not trusted, or it speaks none.
-    Tls "errors_tls" "no TLS with the server",
+    Tls,
     /// The server's end, or the way there, cut the connection.
-    Reset "errors_connection_reset" "connection reset",
+    Reset,
     /// The server ended the connection before the answer's end.
-    ClosedEarly "errors_closed_early" "connection closed before the answer's end",
+    ClosedEarly,
     /// No whole answer in time.
-    TimedOut "errors_read_timed_out" "no answer in time",
+    TimedOut,
     /// What came is not HTTP.
-    Malformed "errors_malformed" "not HTTP",
+    Malformed,
     /// A status of another class than expected.
-    WrongStatus "errors_wrong_status" "wrong status",
+    WrongStatus,
     /// A body of another length than expected.
-    WrongSize "errors_wrong_size" "wrong size",
+    WrongSize,
     /// A body without the text that it should have.
-    WrongBody "errors_wrong_body" "wrong body",
+    WrongBody,
     /// This process, or the system, has no descriptors left.
-    NoDescriptors "errors_no_descriptors" "out of descriptors",
+    NoDescriptors,
     /// All local ports to this address are taken, most by connections that ended a short while ago.
-    NoPorts "errors_no_ports" "out of local ports",
+    NoPorts,
     /// Anything else.
-    Other "errors_other" "other",
+    Other,
 }
 
+/// What each is called, in their order: the metric that counts it, and words.
+const KINDS: [(Fault, &str, &str); 13] = [
+    (Fault::ConnectRefused, "errors_connect_refused", "connection refused"),
+    (Fault::ConnectTimedOut, "errors_connect_timed_out", "no connection in time"),
+    (Fault::Tls, "errors_tls", "no TLS with the server"),
+    (Fault::Reset, "errors_connection_reset", "connection reset"),
+    (Fault::ClosedEarly, "errors_closed_early", "connection closed before the answer's end"),
+    (Fault::TimedOut, "errors_read_timed_out", "no answer in time"),
+    (Fault::Malformed, "errors_malformed", "not HTTP"),
+    (Fault::WrongStatus, "errors_wrong_status", "wrong status"),
+    (Fault::WrongSize, "errors_wrong_size", "wrong size"),
+    (Fault::WrongBody, "errors_wrong_body", "wrong body"),
+    (Fault::NoDescriptors, "errors_no_descriptors", "out of descriptors"),
+    (Fault::NoPorts, "errors_no_ports", "out of local ports"),
+    (Fault::Other, "errors_other", "other"),
+];
+
 impl Fault {
+    /// All kinds, in the order of reports.
+    pub fn all() -> [Fault; KINDS.len()] {
+        KINDS.map(|(fault, ..)| fault)
+    }
+
+    /// The metric that counts it.
+    pub fn name(self) -> &'static str {
+        KINDS[self as usize].1
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        KINDS[self as usize].2
+    }
+
+    /// The metrics of all.
+    pub fn metrics() -> impl Iterator<Item = Metric> {
+        KINDS.into_iter().map(|(_, name, _)| asked::metric(name))
+    }
+
     /// Of a connection that failed at this step.
     pub fn of(step: Step, error: &io::Error) -> Fault {
         match (step, error.raw_os_error()) {
@@ -66,10 +103,10 @@ pub struct Tally {
     pub right: u64,
     /// Whole answers by status class, 1xx first.
     pub classes: [u64; 5],
-    /// By [`Fault::ALL`].
-    pub faults: [u64; Fault::ALL.len()],
+    /// By kind, in the order of [`Fault::all`].
+    pub faults: [u64; KINDS.len()],
     /// The system's words for the first fault of each kind.
-    pub first: [Option<String>; Fault::ALL.len()],
+    pub first: [Option<String>; KINDS.len()],
     /// Bytes of right answers' bodies.
     pub body_bytes: u64,
     /// Bytes that came, of whatever.
@@ -136,7 +173,7 @@ impl Tally {
 
     /// What was asked for, and what went wrong, of a load with this limit.
     pub fn asked(&self, limit: Limit) -> Asked {
-        let wrong = Fault::wrong(&self.faults, &self.first);
+        let wrong = Wrong::of_kinds(KINDS, self.faults, &self.first);
         Asked { what: "requests".into(), total: self.requests, wrong, limit }
     }
 

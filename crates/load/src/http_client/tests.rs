@@ -209,7 +209,7 @@ fn whatever_a_server_does_is_counted_by_kind() {
         let wanted = vec!["/well".to_string(), target.into(), "/well".into()];
         let mut source = Targets { expected: Some(5), ..targets(wanted, keep_alive) };
         let (tally, _) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
-        let faults: Vec<Fault> = Fault::ALL.into_iter().filter(|fault| tally.faults[*fault as usize] > 0).collect();
+        let faults: Vec<Fault> = Fault::all().into_iter().filter(|fault| tally.faults[*fault as usize] > 0).collect();
         assert!(tally.faults() <= 1 && tally.answers >= 2, "{target}: {:?}", tally.first);
         faults
     };

@@ -216,7 +216,7 @@ fn print(tally: &Tally) {
         println!("behind schedule: {} requests started more than 1 ms late", count(tally.late));
     }
     println!("load generator: {:.2} of a core", tally.cpu_seconds / tally.seconds);
-    for fault in Fault::ALL {
+    for fault in Fault::all() {
         let number = tally.faults[fault as usize];
         if number > 0 {
             let first = tally.first[fault as usize].as_deref().unwrap_or_default();
@@ -260,9 +260,9 @@ fn latency(latency: &Latency) -> Value {
 }
 
 fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
-    let errors = Fault::ALL.iter().filter(|fault| tally.faults[**fault as usize] > 0);
+    let errors = Fault::all().into_iter().filter(|fault| tally.faults[*fault as usize] > 0);
     let errors: serde_json::Map<String, Value> =
-        errors.map(|fault| (fault.name().into(), tally.faults[*fault as usize].into())).collect();
+        errors.map(|fault| (fault.name().into(), tally.faults[fault as usize].into())).collect();
     json!({
         "lines": survey.lines, "lines_rejected": survey.rejects.count(), "requests": tally.requests,
         "answers": tally.answers, "right_answers": tally.right, "seconds": tally.seconds,

@@ -54,7 +54,7 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
     let asked = Asked {
         what: "statements".into(),
         total: tally.asked(),
-        wrong: Fault::wrong(&tally.faults, &tally.first),
+        wrong: tally.wrong(),
         limit: Limit::of(pace != Pace::Closed, errors_max),
     };
     Outcome {

@@ -219,7 +219,7 @@ fn print(tally: &Tally) {
     for (number, words) in also.into_iter().filter(|(number, _)| *number > 0) {
         println!("of these: {} {words}", count(number));
     }
-    for fault in Fault::ALL {
+    for fault in Fault::all() {
         let number = tally.faults[fault as usize];
         if number > 0 {
             let first = tally.first[fault as usize].as_deref().unwrap_or_default();
@@ -235,7 +235,7 @@ fn print(tally: &Tally) {
 
 fn as_json(log: &Log, tally: &Tally) -> Value {
     let errors: serde_json::Map<String, Value> =
-        Fault::ALL.iter().map(|fault| (fault.name().into(), tally.faults[*fault as usize].into())).collect();
+        Fault::all().into_iter().map(|fault| (fault.name().into(), tally.faults[fault as usize].into())).collect();
     let left_out: serde_json::Map<String, Value> =
         log.left_out.iter().map(|(reason, number)| (reason.words().into(), (*number).into())).collect();
     json!({
