@@ -71,8 +71,9 @@ pub struct Merged {
 /// How far a start came; the larger is taken.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// It has all its rounds, and ended by itself: a node on which all fails ends by itself, too.
+    /// It measured in all its rounds, and ended by itself: a node on which all fails ends by itself, too.
     is_finished: bool,
+    /// Those that failed are none.
     trials: u32,
     /// Of two that came as far the earlier one; two folders may each have a first start on one host.
     earlier: std::cmp::Reverse<(u32, String, u64)>,
@@ -229,9 +230,9 @@ fn look(path: &Path) -> Result<Looked, Error> {
         return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new() });
     }
     let inputs = inputs(&reader)?;
-    let counts = "SELECT member, count(*) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
+    let counts = "SELECT member, count(*) FROM trial WHERE state = 'finished' AND member IS NOT NULL GROUP BY member";
     let counts: BTreeMap<u32, u32> = by_member(&reader, counts)?;
-    let rounds = "SELECT member, count(DISTINCT round) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
+    let rounds = "SELECT member, count(DISTINCT round) FROM trial WHERE state = 'finished' AND member IS NOT NULL GROUP BY member";
     let rounds: BTreeMap<u32, u32> = by_member(&reader, rounds)?;
     // The last session of each says how it ended.
     let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \

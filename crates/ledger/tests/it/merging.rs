@@ -201,6 +201,30 @@ fn a_start_that_ended_early_takes_no_rounds_away() {
     }
 }
 
+/// A scenario is given up after two failures, and a fleet's member may have no more rounds than that.
+#[test]
+fn a_start_whose_trials_all_failed_takes_no_rounds_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let failed = folder.path().join("failed");
+    let mut writer = Writer::create_or_open(&failed).expect("a new ledger");
+    writer.set_study(&study(), &scenarios(), Some(&member(1, 1, "n1"))).expect("written");
+    writer.begin_session(&BTreeMap::new(), 1.0).expect("written");
+    for round in 0..ROUNDS {
+        for (position, scenario) in (0..).zip(SCENARIOS) {
+            let id = writer.begin_trial(scenario, Place::main(round, position), 1, 2.0).expect("written");
+            writer.finish_trial(id, TrialState::Failed, None, 3.0).expect("written");
+        }
+    }
+    writer.end_session("all rounds are done", 9.0).expect("written");
+    drop(writer);
+    for (rounds, is_ended) in [(ROUNDS, true), (1, false)] {
+        let measured = folder.path().join(format!("measured-{rounds}"));
+        started(&measured, &study(), &member(1, 2, "n2"), rounds, is_ended);
+        let merged = merge(&[failed.clone(), measured], &folder.path().join("fleet")).expect("one fleet");
+        assert_eq!((merged.members[0].attempt, merged.members[0].others.len()), (2, 1), "{rounds}");
+    }
+}
+
 #[test]
 fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let folder = tempfile::tempdir().expect("a folder");
