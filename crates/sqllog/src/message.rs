@@ -33,6 +33,11 @@ pub fn is_of_program(text: &str) -> bool {
     text.contains("NAME_CONST('")
 }
 
+/// In capitals, with each function's name before its parenthesis, between which blanks may be.
+fn upper(text: &str) -> String {
+    text.to_ascii_uppercase().replace(" (", "(")
+}
+
 /// Whether it ends the server, or a session that it names by a number: in a replay that is another one's (both manuals, "KILL", "SHUTDOWN", "Server
 /// Signaling Functions").
 pub fn ends_others(text: &str, is_postgres: bool) -> bool {
@@ -42,8 +47,9 @@ pub fn ends_others(text: &str, is_postgres: bool) -> bool {
     if !is_postgres {
         return statements(text, true).iter().any(ends);
     }
+    // Blanks may stand before the parenthesis.
     let lower = text.to_ascii_lowercase();
-    ["pg_terminate_backend(", "pg_cancel_backend("].iter().any(|name| lower.contains(name))
+    ["pg_terminate_backend", "pg_cancel_backend"].iter().any(|name| lower.contains(name))
 }
 
 /// Whether one of PostgreSQL's gives up all prepared statements (its manual, DISCARD and DEALLOCATE).
@@ -73,7 +79,7 @@ pub enum Lock {
 /// By words alone (both manuals, "Locking Functions", "Advisory Lock Functions", "LOCK TABLES"). Who takes a lock only where it is free waits for
 /// nobody, but others wait for it. One that is given back in the same message is none.
 pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
-    let (mut words, upper) = (script::words(text), text.to_ascii_uppercase());
+    let (mut words, upper) = (script::words(text), upper(text));
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let has = |words: &[&str]| words.iter().any(|word| upper.contains(word));
     let locks_tables = !is_postgres
@@ -109,7 +115,7 @@ pub fn lock(text: &str, is_postgres: bool) -> Option<Lock> {
 /// Whether it may wait until another session gives back a lock that outlives transactions, also where it keeps none itself: PostgreSQL's lock of a
 /// transaction waits for those of sessions, and one that is given back in the same message was waited for.
 pub fn may_wait_for_lock(text: &str) -> bool {
-    let upper = text.to_ascii_uppercase();
+    let upper = upper(text);
     ["ADVISORY_LOCK", "ADVISORY_XACT_LOCK", "GET_LOCK("].iter().any(|word| upper.contains(word))
 }
 
@@ -151,6 +157,7 @@ mod tests {
             ("SELECT 'KILL 12'", false, false),
             ("UPDATE t SET kill = 1", false, false),
             ("SELECT pg_catalog.PG_TERMINATE_BACKEND(12)", true, true),
+            ("SELECT pg_terminate_backend (pid) FROM pg_stat_activity WHERE datname = 'shop'", true, true),
             ("SELECT pg_backend_pid()", true, false),
         ] {
             assert_eq!(ends_others(text, is_postgres), expected, "{text}");
@@ -174,7 +181,7 @@ mod tests {
     fn locks_that_outlive_transactions_are_told_by_their_words() {
         for (text, is_postgres, expected) in [
             ("SELECT pg_advisory_lock(7)", true, Some(Lock::Takes)),
-            ("SELECT pg_try_advisory_lock(7)", true, Some(Lock::Takes)),
+            ("SELECT pg_try_advisory_lock (7)", true, Some(Lock::Takes)),
             ("SELECT pg_try_advisory_lock_shared(7)", true, Some(Lock::Takes)),
             ("SELECT pg_advisory_xact_lock(7)", true, None),
             ("SELECT pg_try_advisory_xact_lock(7)", true, None),
