@@ -51,6 +51,10 @@ pub static ENGINE: Engine = Engine {
             ("ENGINE MYISAM", Class::MayCorrupt, "such tables have no log"),
             ("ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
             ("ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
+            // MariaDB has its older name, too.
+            ("STORAGE_ENGINE MYISAM", Class::MayCorrupt, "such tables have no log"),
+            ("STORAGE_ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
+            ("STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
             ("DEFAULT_STORAGE_ENGINE MYISAM", Class::MayCorrupt, "such tables have no log"),
             ("DEFAULT_STORAGE_ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
             ("DEFAULT_STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
