@@ -33,7 +33,7 @@ pub fn is_of_program(text: &str) -> bool {
     text.contains("NAME_CONST('")
 }
 
-/// In capitals, with each function's name before its parenthesis, between which blanks may be.
+/// In capitals, without the blank that may stand between a function's name and its parenthesis.
 fn upper(text: &str) -> String {
     text.to_ascii_uppercase().replace(" (", "(")
 }
