@@ -283,8 +283,7 @@ impl Driver<'_, '_> {
     /// Something came on a session's connection.
     fn heard(&mut self, number: usize) {
         let Some(line) = self.lines.get_mut(&number) else { return };
-        if line.is_waiting {
-            line.is_waiting = false;
+        if line.waits_since.take().is_some() {
             self.open -= 1;
             self.go_on(number);
         } else if line.unasked(&self.shared.part.log.sessions[number], &mut self.tally) == Progress::Over {
@@ -333,7 +332,7 @@ impl Driver<'_, '_> {
         self.shared.control.count(self.tally.right - before);
         match progress {
             Progress::Waiting => {
-                line.is_waiting = true;
+                line.waits_since = Some(Instant::now());
                 self.open += 1;
             }
             Progress::Due(at) => self.due.push(Reverse((at, number))),

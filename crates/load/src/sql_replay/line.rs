@@ -37,8 +37,8 @@ pub struct Line {
     pub is_waited_for: bool,
     /// Whether its connection was asked for.
     pub is_begun: bool,
-    /// Whether an answer is to come.
-    pub is_waiting: bool,
+    /// Since when an answer is to come, or the rest of one; none: nothing is.
+    pub waits_since: Option<Instant>,
 }
 
 /// How far a session is.
@@ -130,8 +130,8 @@ impl Line {
 
     /// Whether it has waited for a lock for so long.
     pub fn waits_for_lock(&self, session: &Session, log: &Log, for_long: Duration) -> bool {
-        self.is_waiting
-            && self.sent.is_some_and(|sent| sent.elapsed() >= for_long)
+        // What is late was due long before it was sent.
+        self.waits_since.is_some_and(|since| since.elapsed() >= for_long)
             && session.steps.get(self.at).is_some_and(|step| log.may_wait_for_lock(step))
     }
 
@@ -260,5 +260,22 @@ pub fn shortened(text: &str) -> String {
     match one_line.char_indices().nth(SHOWN_CHARACTERS) {
         Some((at, _)) => format!("{}…", &one_line[..at]),
         None => one_line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As logged, on a server that is behind: who holds the lock may have it for a moment only.
+    #[test]
+    fn a_late_statement_has_not_waited_since_it_was_due() {
+        let text = "2026-11-24 01:00:00.000 UTC [7] joe@shop LOG:  statement: SELECT pg_advisory_lock(1)\n";
+        let log = sqllog::read(text, &sqllog::Options::default()).expect("it is a log");
+        let due = Instant::now().checked_sub(Duration::from_secs(60)).expect("the machine is up for so long");
+        let line = |waits_since| Line { sent: Some(due), waits_since, ..Line::default() };
+        let waits = |line: Line| line.waits_for_lock(&log.sessions[0], &log, Duration::from_secs(30));
+        assert!(waits(line(Some(due))));
+        assert!(!waits(line(Some(Instant::now()))) && !waits(line(None)));
     }
 }
