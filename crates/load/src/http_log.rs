@@ -150,7 +150,7 @@ impl Log {
                 see(&entry);
                 taken += u64::from(self.takes(&entry));
             });
-            if seen.map_err(|source| Error::file("read", &self.path, source))?.is_none() {
+            if seen.map_err(Error::doing("read", &self.path))?.is_none() {
                 break;
             }
         }
@@ -164,7 +164,7 @@ impl Log {
     pub fn first_lines(&self, bytes_max: u64) -> Result<Vec<u8>, Error> {
         let lines = self.each(|_| {})?.lines();
         let read = http::reader::first_lines(&self.path, lines, bytes_max);
-        read.map_err(|source| Error::file("read", &self.path, source))
+        read.map_err(Error::doing("read", &self.path))
     }
 
     /// Its requests, from the beginning; where the pace follows their times, those of one second are spread over it.
@@ -179,7 +179,7 @@ impl Log {
     pub(super) fn reader(&self) -> Result<Reader, Error> {
         match &self.text {
             Some(text) => Ok(Reader::of(text.clone())),
-            None => Reader::open(&self.path, self.bytes_max).map_err(|source| Error::file("read", &self.path, source)),
+            None => Reader::open(&self.path, self.bytes_max).map_err(Error::doing("read", &self.path)),
         }
     }
 
@@ -305,7 +305,7 @@ impl Source for Requests {
                 *latest = entry.unix_microseconds.max(*latest);
                 Some(task)
             });
-            match drawn.map_err(|source| Error::file("read", &log.path, source))? {
+            match drawn.map_err(Error::doing("read", &log.path))? {
                 None => return Ok(None),
                 Some(None) => {}
                 Some(Some(task)) => {

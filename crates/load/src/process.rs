@@ -150,7 +150,7 @@ pub fn succeed(arguments: &[String], folder: &Path, interrupted: &AtomicBool) ->
 pub fn begins_with(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     let mut head = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(bytes.len() as u64).read_to_end(&mut head));
-    read.map_err(|source| Error::file("read", path, source))?;
+    read.map_err(Error::doing("read", path))?;
     Ok(head == bytes)
 }
 

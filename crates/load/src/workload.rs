@@ -410,9 +410,14 @@ impl Error {
         if interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// A refused file operation: `map_err(|source| Error::file("read", path, source))`.
+    /// A refused file operation.
     pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { action, path: path.into(), source }
+    }
+
+    /// What a refused file operation is told as: `map_err(Error::doing("read", path))`.
+    pub fn doing(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| Error::file(action, path, source)
     }
 
     /// What was read back is not what was written.

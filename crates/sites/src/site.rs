@@ -158,6 +158,6 @@ pub fn root(context: &Context) -> PathBuf {
 fn write(context: &Context, name: &str, text: impl AsRef<[u8]>) -> Result<(), Error> {
     let path = root(context).join(name);
     let folder = path.parent().expect("a file has a folder");
-    std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
-    std::fs::write(&path, text).map_err(|source| Error::file("write", &path, source))
+    std::fs::create_dir_all(folder).map_err(Error::doing("create", folder))?;
+    std::fs::write(&path, text).map_err(Error::doing("write", &path))
 }

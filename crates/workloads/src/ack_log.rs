@@ -34,7 +34,7 @@ impl AckLog {
         let acknowledged = acknowledged.map_or_else(|| "-".into(), |at| at.to_string());
         // One write a line, so that the streams' lines do not mix.
         let line = format!("{stream} {number} {tried} {acknowledged}\n");
-        (&*file).write_all(line.as_bytes()).map_err(|source| Error::file("write", path, source))
+        (&*file).write_all(line.as_bytes()).map_err(Error::doing("write", path))
     }
 }
 

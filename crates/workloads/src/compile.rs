@@ -214,7 +214,7 @@ impl Workload for Compile {
         let finished = self.succeed(&self.parameters.command, tree, context)?;
         flush::filesystem_of(&context.data_folder)?;
         let synced = began.elapsed().as_secs_f64();
-        let bytes = source::bytes(tree).map_err(|source| Error::file("read", tree, source))?;
+        let bytes = source::bytes(tree).map_err(Error::doing("read", tree))?;
         self.check_build(tree, context)?;
         Ok(Outcome {
             seconds: synced,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 /// Flushes the filesystem that a folder is on.
 pub fn filesystem_of(folder: &Path) -> Result<(), Error> {
-    let file = std::fs::File::open(folder).map_err(|source| Error::file("open", folder, source))?;
-    flush(&file).map_err(|source| Error::file("flush the filesystem of", folder, source))
+    let file = std::fs::File::open(folder).map_err(Error::doing("open", folder))?;
+    flush(&file).map_err(Error::doing("flush the filesystem of", folder))
 }
 
 #[cfg(target_os = "linux")]

@@ -200,7 +200,7 @@ impl Workload for IoThrash {
         if let Some(journal) = &journal {
             journal.sync()?;
         }
-        file.sync_all().map_err(|source| Error::file("flush", &paths.file, source))?;
+        file.sync_all().map_err(Error::doing("flush", &paths.file))?;
         let synced = done.seconds + syncing.elapsed().as_secs_f64();
         self.has_run = true;
         let ios = self.parameters.ios as f64;
@@ -244,10 +244,10 @@ impl IoThrash {
                 _ => {}
             }
         }
-        let file = File::create_new(&paths.file).map_err(|source| Error::file("create", &paths.file, source))?;
+        let file = File::create_new(&paths.file).map_err(Error::doing("create", &paths.file))?;
         file.set_len(self.parameters.file_bytes())
             .and_then(|()| file.sync_all())
-            .map_err(|source| Error::file("lay out", &paths.file, source))?;
+            .map_err(Error::doing("lay out", &paths.file))?;
         Ok(file)
     }
 }

@@ -187,7 +187,7 @@ impl Workload for Replacements {
         let rule = Rule { seed: self.parameters.seed };
         for file in 0..FILES {
             let path = path(&context.data_folder, file);
-            std::fs::write(&path, rule.content(file, 0)).map_err(|source| Error::file("write", &path, source))?;
+            std::fs::write(&path, rule.content(file, 0)).map_err(Error::doing("write", &path))?;
         }
         Ok(Vec::new())
     }
@@ -209,7 +209,7 @@ impl Workload for Replacements {
         let rule = Rule { seed: self.parameters.seed };
         for (file, version) in (0..FILES).zip(self.last) {
             let path = path(&context.data_folder, file);
-            let bytes = std::fs::read(&path).map_err(|source| Error::file("read", &path, source))?;
+            let bytes = std::fs::read(&path).map_err(Error::doing("read", &path))?;
             let found = match rule.version(file, &bytes) {
                 Ok(found) if found == version => continue,
                 Ok(found) => format!("version {found}"),

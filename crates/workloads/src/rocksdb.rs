@@ -94,7 +94,7 @@ impl Workload for RocksDb {
         let ended = Instant::now();
         flush::filesystem_of(&context.data_folder)?;
         let flush_seconds = ended.elapsed().as_secs_f64();
-        let rates = std::fs::read_to_string(&report).map_err(|source| Error::file("read", &report, source))?;
+        let rates = std::fs::read_to_string(&report).map_err(Error::doing("read", &report))?;
         self.runs += 1;
         self.written = output.operations;
         self.outcome(&output, flush_seconds, output::rates(&rates), &finished)

@@ -215,7 +215,7 @@ impl Workload for SqlReplay {
         self.database.create(&place)?;
         let dump = &self.parameters.dump;
         if !dump.as_os_str().is_empty() {
-            let dump = std::path::absolute(dump).map_err(|source| Error::file("find", dump, source))?;
+            let dump = std::path::absolute(dump).map_err(Error::doing("find", dump))?;
             self.database.load_dump(&place, &dump, context.interrupted)?;
         }
         let tables = self.database.tables(&place)?;

@@ -233,9 +233,9 @@ fn prepare_store(place: &Place, parameters: &Parameters) -> Result<bool, Error> 
     }
     if is_embedded {
         if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(|source| Error::file("remove", &folder, source))?;
+            std::fs::remove_dir_all(&folder).map_err(Error::doing("remove", &folder))?;
         }
-        std::fs::create_dir(&folder).map_err(|source| Error::file("create", &folder, source))?;
+        std::fs::create_dir(&folder).map_err(Error::doing("create", &folder))?;
     }
     parameters.store(place)?.create(&parameters.blocks())?;
     Ok(false)

@@ -180,7 +180,7 @@ impl Load<'_> {
     /// Flushes.
     pub fn flush(&mut self, file: &std::fs::File) -> Result<(), Error> {
         let flushing = Instant::now();
-        file.sync_data().map_err(|source| Error::file("flush", &self.setup.job.path, source))?;
+        file.sync_data().map_err(Error::doing("flush", &self.setup.job.path))?;
         self.fdatasync.record(flushing.elapsed());
         Ok(())
     }

@@ -32,7 +32,7 @@ pub struct FileState {
 
 /// Writes all blocks, stamped, and flushes.
 pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
-    let mut file = File::create(&job.path).map_err(|source| Error::file("create", &job.path, source))?;
+    let mut file = File::create(&job.path).map_err(Error::doing("create", &job.path))?;
     let noise = Noise::new(job.seed);
     let mut piece = Vec::with_capacity(PIECE_BYTES + job.block_size);
     let mut block = vec![0; job.block_size];
@@ -42,11 +42,11 @@ pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
         piece.extend_from_slice(&block);
         if piece.len() >= PIECE_BYTES || number + 1 == job.blocks() {
             Error::if_interrupted(interrupted)?;
-            file.write_all(&piece).map_err(|source| Error::file("write", &job.path, source))?;
+            file.write_all(&piece).map_err(Error::doing("write", &job.path))?;
             piece.clear();
         }
     }
-    file.sync_all().map_err(|source| Error::file("flush", &job.path, source))?;
+    file.sync_all().map_err(Error::doing("flush", &job.path))?;
     // Direct I/O to a block that is cached has to drop it from the cache first, which is not to be measured.
     if job.direct { forget_cached(job, &file) } else { Ok(()) }
 }
@@ -54,11 +54,11 @@ pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
 /// Makes the file anew with room for all blocks and none of them written, as a log that grows into space that it has reserved: a flush of such
 /// a write must also flush where the block lies.
 pub fn allocate(job: &BlockIo) -> Result<(), Error> {
-    let file = File::create(&job.path).map_err(|source| Error::file("create", &job.path, source))?;
+    let file = File::create(&job.path).map_err(Error::doing("create", &job.path))?;
     let bytes = job.blocks() * job.block_size as u64;
     nix::fcntl::posix_fallocate(&file, 0, bytes as i64)
         .map_err(|errno| Error::file("allocate room for", &job.path, errno.into()))?;
-    file.sync_all().map_err(|source| Error::file("flush", &job.path, source))
+    file.sync_all().map_err(Error::doing("flush", &job.path))
 }
 
 /// What [`allocate`] leaves: no block was written.
@@ -91,21 +91,21 @@ pub fn open(job: &BlockIo) -> Result<File, Error> {
         .write(job.pattern.writes())
         .custom_flags(flags)
         .open(&job.path)
-        .map_err(|source| Error::file(if job.direct { "open for direct I/O" } else { "open" }, &job.path, source))
+        .map_err(Error::doing(if job.direct { "open for direct I/O" } else { "open" }, &job.path))
 }
 
 /// Flushes; the seconds that it took.
 pub fn flush(path: &Path) -> Result<f64, Error> {
-    let file = File::open(path).map_err(|source| Error::file("open", path, source))?;
+    let file = File::open(path).map_err(Error::doing("open", path))?;
     let flushing = Instant::now();
-    file.sync_data().map_err(|source| Error::file("flush", path, source))?;
+    file.sync_data().map_err(Error::doing("flush", path))?;
     Ok(flushing.elapsed().as_secs_f64())
 }
 
 /// Reads every block back, from the device where the kernel lets go of its cached copy.
 pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Result<(), Error> {
     flush(&job.path)?;
-    let mut file = File::open(&job.path).map_err(|source| Error::file("open", &job.path, source))?;
+    let mut file = File::open(&job.path).map_err(Error::doing("open", &job.path))?;
     forget_cached(job, &file)?;
     let blocks_at_once = (PIECE_BYTES / job.block_size).max(1);
     let mut buffer = vec![0; blocks_at_once * job.block_size];
@@ -113,7 +113,7 @@ pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Resul
     for serials in serials.chunks(blocks_at_once) {
         Error::if_interrupted(interrupted)?;
         let piece = &mut buffer[..serials.len() * job.block_size];
-        file.read_exact(piece).map_err(|source| Error::file("read back", &job.path, source))?;
+        file.read_exact(piece).map_err(Error::doing("read back", &job.path))?;
         for (block, serial) in piece.chunks(job.block_size).zip(serials) {
             check_block(job, block, number, *serial)?;
             number += 1;

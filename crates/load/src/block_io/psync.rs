@@ -30,7 +30,7 @@ pub fn run(setup: Setup, file: &File) -> Result<BlockIoResult, Error> {
         };
         let ended = Instant::now();
         let action = if writes { "write" } else { "read" };
-        result.map_err(|source| Error::file(action, &load.setup.job.path, source))?;
+        result.map_err(Error::doing(action, &load.setup.job.path))?;
         load.count(began, ended);
         began = ended;
         if !writes {

@@ -43,7 +43,7 @@ impl Gtm {
         let gtm = Gtm { enter: enter.into() };
         // Writing it anew would make every process compile it; the first run does, before there are several.
         if !path.exists() {
-            std::fs::write(&path, text).map_err(|source| Error::file("write", &path, source))?;
+            std::fs::write(&path, text).map_err(Error::doing("write", &path))?;
             gtm.run(&["mumps", "-run", name], "")?;
         }
         Ok(gtm)

@@ -93,10 +93,10 @@ pub struct Postgres;
 impl Postgres {
     /// Makes the roles that a dump's text names: a cluster has those of its own users only.
     fn make_roles(&self, place: &Place, dump: &Path) -> Result<(), Error> {
-        let text = std::fs::File::open(dump).map_err(|source| Error::file("read", dump, source))?;
+        let text = std::fs::File::open(dump).map_err(Error::doing("read", dump))?;
         let mut roles = BTreeSet::new();
         for line in BufReader::new(text).split(b'\n') {
-            let line = line.map_err(|source| Error::file("read", dump, source))?;
+            let line = line.map_err(Error::doing("read", dump))?;
             roles.extend(std::str::from_utf8(&line).ok().and_then(role).map(str::to_string));
         }
         let mut client = self.client(place)?;

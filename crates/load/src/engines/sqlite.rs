@@ -175,10 +175,10 @@ impl Database for Sqlite {
     /// A database file, which is copied, or the text that `.dump` writes.
     fn load_dump(&self, place: &Place, dump: &Path, _interrupted: &AtomicBool) -> Result<(), Error> {
         if process::begins_with(dump, MAGIC)? {
-            std::fs::copy(dump, file(&place.data_folder)).map_err(|source| Error::file("copy", dump, source))?;
+            std::fs::copy(dump, file(&place.data_folder)).map_err(Error::doing("copy", dump))?;
             return self.open_as_asked(place).map(drop);
         }
-        let text = std::fs::read_to_string(dump).map_err(|source| Error::file("read", dump, source))?;
+        let text = std::fs::read_to_string(dump).map_err(Error::doing("read", dump))?;
         self.open(place)?.execute_batch(&text).map_err(refused).map_err(failed(NAME, "load the dump"))
     }
 

@@ -179,7 +179,7 @@ pub fn server(context: &Context) -> Result<Server, Error> {
         At::Network { address, is_secure } => return Server::new(*address, *is_secure),
         At::File(told) => told,
     };
-    let text = std::fs::read_to_string(told).map_err(|source| Error::file("read", told, source))?;
+    let text = std::fs::read_to_string(told).map_err(Error::doing("read", told))?;
     let (scheme, address) = text.trim().split_once("://").unwrap_or_default();
     let address = address.parse().map_err(|_| Error::WrongData {
         place: told.display().to_string(),

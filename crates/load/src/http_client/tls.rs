@@ -63,7 +63,7 @@ impl Tls {
 }
 
 fn authorities(path: &Path) -> Result<RootCertStore, Error> {
-    let text = std::fs::read(path).map_err(|source| Error::file("read", path, source))?;
+    let text = std::fs::read(path).map_err(Error::doing("read", path))?;
     let mut roots = RootCertStore::empty();
     // What the system has and rustls can't read is none of the user's business, as long as there are others.
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).filter_map(Result::ok));

@@ -73,7 +73,7 @@ impl Spread {
         loop {
             let log = &self.log;
             let read = self.ahead.next(|entry| log.takes(&entry).then_some(entry.unix_microseconds));
-            match read.map_err(|source| Error::file("read", &log.path, source))? {
+            match read.map_err(Error::doing("read", &log.path))? {
                 None => return Ok(None),
                 Some(None) => {}
                 Some(Some(time)) => {

@@ -10,8 +10,8 @@ pub fn copy(from: &Path, to: &Path, leaves_out: &dyn Fn(&Path) -> bool) -> Resul
 
 fn copy_below(from: &Path, to: &Path, below: &Path, leaves_out: &dyn Fn(&Path) -> bool) -> Result<(), Error> {
     let (source, target) = (from.join(below), to.join(below));
-    std::fs::create_dir_all(&target).map_err(|error| Error::file("create", &target, error))?;
-    for entry in source.read_dir().map_err(|error| Error::file("read", &source, error))?.flatten() {
+    std::fs::create_dir_all(&target).map_err(Error::doing("create", &target))?;
+    for entry in source.read_dir().map_err(Error::doing("read", &source))?.flatten() {
         let path = below.join(entry.file_name());
         let file = from.join(&path);
         // A link that leads nowhere is a setting that the administrator has not made yet.
@@ -22,7 +22,7 @@ fn copy_below(from: &Path, to: &Path, below: &Path, leaves_out: &dyn Fn(&Path) -
             copy_below(from, to, &path, leaves_out)?;
         } else {
             let target = to.join(&path);
-            std::fs::copy(&file, &target).map_err(|error| Error::file("copy", &file, error))?;
+            std::fs::copy(&file, &target).map_err(Error::doing("copy", &file))?;
         }
     }
     Ok(())

@@ -53,7 +53,7 @@ pub fn install(site: &Site, seed: u64, sizes: Sizes) -> Result<(), Error> {
         site.fill(host, include_str!("dokuwiki-fill.php"), Some(&code), &lines(&articles, host))?;
         // What it holds goes by the data's path, and by the host's port.
         let cache = site.data(host).join("cache");
-        std::fs::remove_dir_all(&cache).map_err(|source| Error::file("remove", &cache, source))?;
+        std::fs::remove_dir_all(&cache).map_err(Error::doing("remove", &cache))?;
         site.folder(&cache)
     })
 }
@@ -102,7 +102,7 @@ pub fn verify(seed: u64, sizes: Sizes, places: Places, host: &str) -> Result<(),
     let pages = site::data(places, host).join("pages");
     for article in content::articles(seed, host, sizes.notes) {
         let path = pages.join(id(&article).replace(':', "/")).with_extension("txt");
-        let text = std::fs::read_to_string(&path).map_err(|source| Error::file("read", &path, source))?;
+        let text = std::fs::read_to_string(&path).map_err(Error::doing("read", &path))?;
         if !text.contains(&article.sentence) {
             let (place, found) = (path.display().to_string(), text.lines().take(3).collect::<String>());
             return Err(Error::wrong_data(place, article.sentence, found));

@@ -74,7 +74,7 @@ pub fn install(site: &Site, seed: u64, sizes: Sizes) -> Result<(), Error> {
 pub fn verify(seed: u64, sizes: Sizes, places: Places, host: &str) -> Result<(), Error> {
     files(seed, sizes, host).into_iter().try_for_each(|file| {
         let path = places.site.join(host).join(&file.path);
-        let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
+        let found = std::fs::metadata(&path).map_err(Error::doing("look at", &path))?.len();
         compare("bytes of a file", &path.to_string_lossy(), file.bytes(), found)
     })
 }

@@ -38,7 +38,7 @@ impl<'a> Site<'a> {
     /// Ends it: what only the installation needed goes. Who starts the web server gives it the files.
     pub fn end(self) -> Result<(), Error> {
         let work = self.work();
-        std::fs::remove_dir_all(&work).map_err(|source| Error::file("remove", &work, source))
+        std::fs::remove_dir_all(&work).map_err(Error::doing("remove", &work))
     }
 
     /// Scripts and what they read.
@@ -58,18 +58,18 @@ impl<'a> Site<'a> {
 
     /// Makes a folder and those above it.
     pub fn folder(&self, path: &Path) -> Result<(), Error> {
-        std::fs::create_dir_all(path).map_err(|source| Error::file("create", path, source))
+        std::fs::create_dir_all(path).map_err(Error::doing("create", path))
     }
 
     /// Writes a file.
     pub fn write(&self, path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
-        std::fs::write(path, bytes).map_err(|source| Error::file("write", path, source))
+        std::fs::write(path, bytes).map_err(Error::doing("write", path))
     }
 
     /// Lets a host answer with the code of a CMS.
     pub fn link(&self, host: &str, cms: &str) -> Result<(), Error> {
         let path = self.places.site.join(host);
-        symlink(Path::new(".code").join(cms), &path).map_err(|source| Error::file("link", &path, source))
+        symlink(Path::new(".code").join(cms), &path).map_err(Error::doing("link", &path))
     }
 
     /// Runs one of our scripts for a host: its arguments are `argument` and a file of these lines.

@@ -103,11 +103,11 @@ pub fn make(files: impl Iterator<Item = (PathBuf, u64)>, text: &[u8], context: &
         let folder = path.parent().expect("a file has a folder");
         // Neighbours share it.
         if made != folder {
-            std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
+            std::fs::create_dir_all(folder).map_err(Error::doing("create", folder))?;
             made = folder.into();
         }
         let text: &[u8] = if text.len() as u64 <= size { text } else { b"" };
-        write(&path, size, text, &noise, number as u64).map_err(|source| Error::file("write", &path, source))?;
+        write(&path, size, text, &noise, number as u64).map_err(Error::doing("write", &path))?;
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ fn write(path: &Path, size: u64, text: &[u8], noise: &Noise, which: u64) -> io::
 pub fn verify(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) -> Result<(), Error> {
     for (path, bytes) in files {
         let path = root(context).join(path);
-        let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
+        let found = std::fs::metadata(&path).map_err(Error::doing("look at", &path))?.len();
         if found != bytes {
             let (place, expected) = (path.display().to_string(), format!("{bytes} bytes"));
             return Err(Error::wrong_data(place, expected, format!("{found} bytes")));

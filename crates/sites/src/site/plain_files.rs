@@ -64,7 +64,7 @@ pub fn verify(context: &Context) -> Result<(), Error> {
     let all = BYTES.into_iter().enumerate().map(|(number, bytes)| (name(number).into(), bytes));
     files::verify(all, context)?;
     let page = root(context).join("page.html");
-    std::fs::metadata(&page).map(drop).map_err(|source| Error::file("look at", &page, source))
+    std::fs::metadata(&page).map(drop).map_err(Error::doing("look at", &page))
 }
 
 /// The page with all five texts in it has one length.

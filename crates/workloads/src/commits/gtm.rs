@@ -97,8 +97,7 @@ impl CommitTarget for Gtm {
     fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
         let mut command = self.open(place)?.command(&["mumps", "-run", "work^commits"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child =
-            command.spawn().map_err(|source| Error::file("start", command.get_program().as_ref(), source))?;
+        let mut child = command.spawn().map_err(Error::doing("start", command.get_program().as_ref()))?;
         let orders = child.stdin.take().expect("standard input was piped");
         let answers = BufReader::new(child.stdout.take().expect("standard output was piped"));
         let mut process = Process { rule, stream, child, orders, answers };

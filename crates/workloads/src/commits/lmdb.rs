@@ -48,7 +48,7 @@ impl Lmdb {
             return Ok(opened);
         }
         let folder = folder(place);
-        std::fs::create_dir_all(&folder).map_err(|source| Error::file("create", &folder, source))?;
+        std::fs::create_dir_all(&folder).map_err(Error::doing("create", &folder))?;
         let open = || -> heed::Result<Opened> {
             let env = lmdb::open(&folder, MAP_BYTES, 2, self.is_flushed)?;
             let read = env.read_txn()?;

@@ -60,7 +60,7 @@ pub fn beside(folder: &Path, seed: u64, run_seconds: f64, has_ended: &AtomicBool
     let turn_seconds = (run_seconds / TURNS).clamp(TURN_SECONDS[0], TURN_SECONDS[1]);
     let mut begun = Instant::now();
     while !has_ended.load(Ordering::Relaxed) {
-        let files = files_of(folder).map_err(|source| Error::file("list", folder, source))?;
+        let files = files_of(folder).map_err(Error::doing("list", folder))?;
         let pages: Vec<u64> = files.iter().map(|(_, bytes)| bytes.div_ceil(PAGE_BYTES)).collect();
         for part in turn(&mut random, &pages) {
             if !sleep_until(begun + Duration::from_secs_f64(part.moment * turn_seconds), has_ended) {

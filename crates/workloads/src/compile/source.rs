@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Unpacks an archive into an empty folder. tar itself keeps what is in it below the folder (it makes symbolic links last); of
 /// root it would also make device nodes, and programs with their owner's rights.
 pub fn unpack(archive: &Path, target: &Path, context: &Context) -> Result<(), Error> {
-    let archive = archive.canonicalize().map_err(|source| Error::file("open", archive, source))?;
+    let archive = archive.canonicalize().map_err(Error::doing("open", archive))?;
     let archive = archive.display().to_string();
     refuse_special(&archive, target, context)?;
     let words = ["tar", "--extract", "--no-same-owner", "--no-same-permissions", "--file", &archive].map(String::from);
@@ -41,7 +41,7 @@ pub fn write(program: &Program, target: &Path) -> Result<(), Error> {
         let path = target.join(name);
         let folder = path.parent().expect("it is below the target");
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
-        written.map_err(|source| Error::file("write", &path, source))?;
+        written.map_err(Error::doing("write", &path))?;
     }
     Ok(())
 }
@@ -60,7 +60,7 @@ fn shown(path: &Path) -> String {
 /// An empty folder, whatever was there.
 pub fn emptied(folder: &Path) -> Result<(), Error> {
     removed(folder)?;
-    fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))
+    fs::create_dir_all(folder).map_err(Error::doing("create", folder))
 }
 
 /// Nothing, whatever was there.

@@ -55,16 +55,16 @@ impl Visits {
             return Ok(path);
         }
         let unfinished = path.with_extension("unfinished");
-        let file = File::create(&unfinished).map_err(|source| Error::file("create", &unfinished, source))?;
-        self.write(file).map_err(|source| Error::file("write", &unfinished, source))?;
-        std::fs::rename(&unfinished, &path).map_err(|source| Error::file("rename", &unfinished, source))?;
+        let file = File::create(&unfinished).map_err(Error::doing("create", &unfinished))?;
+        self.write(file).map_err(Error::doing("write", &unfinished))?;
+        std::fs::rename(&unfinished, &path).map_err(Error::doing("rename", &unfinished))?;
         Ok(path)
     }
 
     /// The log of the visits, where no file can be written.
     pub fn text(&self) -> Result<Vec<u8>, Error> {
         let mut text = Vec::new();
-        self.write(&mut text).map_err(|source| Error::file("write", "the log of visits".as_ref(), source))?;
+        self.write(&mut text).map_err(Error::doing("write", "the log of visits".as_ref()))?;
         Ok(text)
     }
 

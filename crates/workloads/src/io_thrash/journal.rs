@@ -31,7 +31,7 @@ pub struct Journal {
 impl Journal {
     /// A new one.
     pub fn create(path: &Path) -> Result<Journal, Error> {
-        let file = File::create_new(path).map_err(|source| Error::file("create", path, source))?;
+        let file = File::create_new(path).map_err(Error::doing("create", path))?;
         Ok(Journal { file, path: path.into(), records: Mutex::new(0) })
     }
 
@@ -45,21 +45,21 @@ impl Journal {
         let header_checksum = crc32fast::hash(&record[..20]);
         record[20..HEADER_BYTES].copy_from_slice(&header_checksum.to_le_bytes());
         let offset = *records * record.len() as u64;
-        self.file.write_all_at(record, offset).map_err(|source| Error::file("append to", &self.path, source))?;
+        self.file.write_all_at(record, offset).map_err(Error::doing("append to", &self.path))?;
         *records += 1;
         Ok(())
     }
 
     /// Makes all records durable.
     pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync_data().map_err(|source| Error::file("flush", &self.path, source))
+        self.file.sync_data().map_err(Error::doing("flush", &self.path))
     }
 }
 
 /// Reads a whole journal: every record intact and in order, each image the state that the record before it on the same
 /// block left, and as many records a block as `serials` says it was updated.
 pub fn check(path: &Path, block_size: usize, serials: &[u64], interrupted: &AtomicBool) -> Result<(), Error> {
-    let file = File::open(path).map_err(|source| Error::file("open", path, source))?;
+    let file = File::open(path).map_err(Error::doing("open", path))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut record = vec![0; HEADER_BYTES + block_size];
     let mut seen = vec![0u64; serials.len()];

@@ -139,8 +139,7 @@ impl Shared<'_> {
     fn stream(&self, stream: u64) -> Result<Tally, Error> {
         let file = File::options().read(true).write(true).open(self.path);
         self.barrier.wait();
-        let result =
-            file.map_err(|source| Error::file("open", self.path, source)).and_then(|file| self.share(stream, &file));
+        let result = file.map_err(Error::doing("open", self.path)).and_then(|file| self.share(stream, &file));
         if result.is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -185,8 +184,7 @@ impl Shared<'_> {
         let lock = self.stripes[block as usize % STRIPES].lock();
         let _alone = lock.expect("no stream panics while it holds the lock");
         let reading = Instant::now();
-        file.read_exact_at(&mut record[HEADER_BYTES..], offset)
-            .map_err(|source| Error::file("read", self.path, source))?;
+        file.read_exact_at(&mut record[HEADER_BYTES..], offset).map_err(Error::doing("read", self.path))?;
         tally.read.record(reading.elapsed());
         let serial = stamp::serial_of(&record[HEADER_BYTES..], block).map_err(|damage| damage.of(self.path, block))?;
         if let Some(journal) = self.journal {
@@ -200,7 +198,7 @@ impl Shared<'_> {
         }
         stamp::stamp(block_bytes, block, serial + 1);
         let writing = Instant::now();
-        file.write_all_at(block_bytes, offset).map_err(|source| Error::file("write", self.path, source))?;
+        file.write_all_at(block_bytes, offset).map_err(Error::doing("write", self.path))?;
         let ended = Instant::now();
         tally.write.record(ended - writing);
         Ok(ended)
@@ -217,7 +215,7 @@ impl Shared<'_> {
 
     fn flush_file(&self, file: &File, tally: &mut Tally) -> Result<(), Error> {
         let flushing = Instant::now();
-        file.sync_data().map_err(|source| Error::file("flush", self.path, source))?;
+        file.sync_data().map_err(Error::doing("flush", self.path))?;
         tally.fsync.record(flushing.elapsed());
         Ok(())
     }

@@ -14,7 +14,7 @@ const READ_BYTES: usize = 1 << 20;
 
 /// The serial of each block, which is how often it was updated; they sum to the number of I/Os.
 pub fn file(parameters: &Parameters, path: &Path, interrupted: &AtomicBool) -> Result<Vec<u64>, Error> {
-    let mut file = File::open(path).map_err(|source| Error::file("open", path, source))?;
+    let mut file = File::open(path).map_err(Error::doing("open", path))?;
     let at_once = (READ_BYTES / parameters.block_size).max(1) as u64;
     let mut buffer = vec![0; at_once as usize * parameters.block_size];
     let mut serials = Vec::with_capacity(parameters.ios as usize);
@@ -22,7 +22,7 @@ pub fn file(parameters: &Parameters, path: &Path, interrupted: &AtomicBool) -> R
         Error::if_interrupted(interrupted)?;
         let blocks = at_once.min(parameters.ios - serials.len() as u64) as usize;
         let piece = &mut buffer[..blocks * parameters.block_size];
-        file.read_exact(piece).map_err(|source| Error::file("read back", path, source))?;
+        file.read_exact(piece).map_err(Error::doing("read back", path))?;
         for block in piece.chunks(parameters.block_size) {
             let number = serials.len() as u64;
             serials.push(serial_of(block, number).map_err(|damage| damage.of(path, number))?);
@@ -37,8 +37,8 @@ pub fn file(parameters: &Parameters, path: &Path, interrupted: &AtomicBool) -> R
 
 /// Asks the kernel to drop its cached copy, so that the next read comes from the device. A hint: tmpfs keeps its own.
 pub fn forget_cached(path: &Path) -> Result<(), Error> {
-    let file = File::open(path).map_err(|source| Error::file("open", path, source))?;
-    file.sync_all().map_err(|source| Error::file("flush", path, source))?;
+    let file = File::open(path).map_err(Error::doing("open", path))?;
+    file.sync_all().map_err(Error::doing("flush", path))?;
     posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
         .map_err(|errno| Error::file("drop the cached copy of", path, errno.into()))
 }

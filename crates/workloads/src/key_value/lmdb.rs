@@ -44,7 +44,7 @@ impl Lmdb {
             return Ok(Arc::clone(opened));
         }
         let folder = place.data_folder.join("key-value");
-        std::fs::create_dir_all(&folder).map_err(|source| Error::file("create", &folder, source))?;
+        std::fs::create_dir_all(&folder).map_err(Error::doing("create", &folder))?;
         let made = Arc::new(self.open_in(&folder).map_err(failed("open its file"))?);
         *opened = Some(Arc::clone(&made));
         Ok(made)

@@ -49,7 +49,7 @@ impl Mailbox {
         let folder = parent.join(format!("mailbox-{number}"));
         for part in ["tmp", "new", "cur"] {
             let part = folder.join(part);
-            std::fs::create_dir_all(&part).map_err(|source| Error::file("create", &part, source))?;
+            std::fs::create_dir_all(&part).map_err(Error::doing("create", &part))?;
         }
         let next = number * NUMBERS_OF_A_MAILBOX;
         Ok(Mailbox { folder, next, messages: VecDeque::new(), content: Vec::new() })
@@ -62,14 +62,11 @@ impl Mailbox {
         noise.fill(&mut self.content, message.number);
         stamp::stamp(&mut self.content, message.number, bytes as u64);
         let (unfinished, delivered) = (self.folder.join(format!("tmp/{}", message.number)), message.path(&self.folder));
-        write(&unfinished, &self.content, fsync != Fsync::None)
-            .map_err(|source| Error::file("write", &unfinished, source))?;
-        std::fs::rename(&unfinished, &delivered).map_err(|source| Error::file("rename", &unfinished, source))?;
+        write(&unfinished, &self.content, fsync != Fsync::None).map_err(Error::doing("write", &unfinished))?;
+        std::fs::rename(&unfinished, &delivered).map_err(Error::doing("rename", &unfinished))?;
         if fsync == Fsync::MessageAndFolder {
             let folder = self.folder.join("new");
-            File::open(&folder)
-                .and_then(|folder| folder.sync_all())
-                .map_err(|source| Error::file("flush", &folder, source))?;
+            File::open(&folder).and_then(|folder| folder.sync_all()).map_err(Error::doing("flush", &folder))?;
         }
         self.next += 1;
         self.messages.push_back(message);
@@ -80,7 +77,7 @@ impl Mailbox {
     pub fn remove_oldest(&mut self) -> Result<(), Error> {
         let Some(message) = self.messages.pop_front() else { return Ok(()) };
         let path = message.path(&self.folder);
-        std::fs::remove_file(&path).map_err(|source| Error::file("remove", &path, source))
+        std::fs::remove_file(&path).map_err(Error::doing("remove", &path))
     }
 
     /// Reads a message that is drawn, and moves it to those that were read.
@@ -92,7 +89,7 @@ impl Mailbox {
         if !message.is_read {
             message.is_read = true;
             let seen = message.path(&self.folder);
-            std::fs::rename(&path, &seen).map_err(|source| Error::file("rename", &path, source))?;
+            std::fs::rename(&path, &seen).map_err(Error::doing("rename", &path))?;
         }
         Ok(())
     }
@@ -130,7 +127,7 @@ fn read(path: &Path, message: Message, content: &mut Vec<u8>) -> Result<(), Erro
     content.clear();
     File::open(path)
         .and_then(|mut file| std::io::Read::read_to_end(&mut file, content))
-        .map_err(|source| Error::file("read", path, source))?;
+        .map_err(Error::doing("read", path))?;
     if content.len() != message.bytes {
         let (expected, found) = (format!("{} bytes", message.bytes), format!("{} bytes", content.len()));
         return Err(wrong(path, &expected, &found));

@@ -15,8 +15,7 @@ pub fn load(database: &dyn Database, files: &Files, parameters: &Parameters, con
     let place = Place::of(context);
     database.create(&place)?;
     if files.has_dump {
-        let dump =
-            std::path::absolute(&parameters.dump).map_err(|source| Error::file("find", &parameters.dump, source))?;
+        let dump = std::path::absolute(&parameters.dump).map_err(Error::doing("find", &parameters.dump))?;
         database.load_dump(&place, &dump, context.interrupted)?;
     }
     let mut connection = database.connect(&place)?;

@@ -159,7 +159,7 @@ pub fn scripts(named: &[String]) -> impl Iterator<Item = (&str, u64)> {
 
 /// The scripts' texts by their names.
 pub fn texts(named: &[String]) -> Result<BTreeMap<String, String>, Error> {
-    let text = |name: &str| std::fs::read_to_string(name).map_err(|source| Error::file("read", name.as_ref(), source));
+    let text = |name: &str| std::fs::read_to_string(name).map_err(Error::doing("read", name.as_ref()));
     scripts(named).map(|(name, _)| Ok((name.to_string(), text(name)?))).collect()
 }
 

@@ -61,10 +61,10 @@ impl Remote {
     }
 
     fn start(&self) -> Result<Process, Error> {
-        let program = std::env::current_exe().map_err(|source| Error::file("find", "this program".as_ref(), source))?;
+        let program = std::env::current_exe().map_err(Error::doing("find", "this program".as_ref()))?;
         let mut command = Command::new(&program);
         command.args(["worker", WORKER]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|source| Error::file("start", &program, source))?;
+        let mut child = command.spawn().map_err(Error::doing("start", &program))?;
         let orders = child.stdin.take().expect("standard input was piped");
         let answers = BufReader::new(child.stdout.take().expect("standard output was piped"));
         let mut process = Process { child, orders, answers };

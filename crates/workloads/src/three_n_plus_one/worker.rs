@@ -87,7 +87,7 @@ fn command(place: &Place, parameters: &Parameters) -> Result<(Command, Vec<u8>),
     if let Workers::Own(start) = parameters.kind().workers {
         return start(place, parameters);
     }
-    let program = std::env::current_exe().map_err(|source| Error::file("find", "this program".as_ref(), source))?;
+    let program = std::env::current_exe().map_err(Error::doing("find", "this program".as_ref()))?;
     let mut command = Command::new(program);
     command.args(["worker", super::KIND.name]);
     let orders = Orders { place: place.clone(), parameters: parameters.clone() };
@@ -125,8 +125,7 @@ fn wait(workers: &mut Vec<Child>, context: &Context) -> Result<(), Error> {
         Error::if_interrupted(context.interrupted)?;
         let mut index = 0;
         while index < workers.len() {
-            let status =
-                workers[index].try_wait().map_err(|source| Error::file("wait for", "a worker".as_ref(), source))?;
+            let status = workers[index].try_wait().map_err(Error::doing("wait for", "a worker".as_ref()))?;
             match status {
                 None => index += 1,
                 // `try_wait` has reaped it.

@@ -50,7 +50,7 @@ fn make_once(path: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -> Resu
         File::open(&unfinished)?.sync_all()?;
         std::fs::rename(&unfinished, path)
     };
-    let made = make(&unfinished).and_then(|()| finish().map_err(|source| Error::file("write", path, source)));
+    let made = make(&unfinished).and_then(|()| finish().map_err(Error::doing("write", path)));
     if made.is_err() {
         // The failure says more than a removal that may fail after it.
         let _ = std::fs::remove_file(&unfinished);
@@ -70,14 +70,14 @@ pub fn write_once(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) 
 
 /// Reads the archive once, so that it is in the page cache.
 pub fn read_into_memory(path: &Path) -> Result<(), Error> {
-    let mut file = File::open(path).map_err(|source| Error::file("open", path, source))?;
-    io::copy(&mut file, &mut io::sink()).map_err(|source| Error::file("read", path, source))?;
+    let mut file = File::open(path).map_err(Error::doing("open", path))?;
+    io::copy(&mut file, &mut io::sink()).map_err(Error::doing("read", path))?;
     Ok(())
 }
 
 /// Opens an archive for one pass over its entries.
 pub fn open(path: &Path) -> Result<tar::Archive<BufReader<File>>, Error> {
-    let file = File::open(path).map_err(|source| Error::file("open", path, source))?;
+    let file = File::open(path).map_err(Error::doing("open", path))?;
     Ok(tar::Archive::new(BufReader::with_capacity(1 << 20, file)))
 }
 
@@ -183,7 +183,7 @@ impl Manifest {
     pub fn compare(&self, target: &Path) -> Result<(), Error> {
         let differ = |what: &str, expected: String, found: String| Err(Error::wrong_data(what, expected, found));
         let mut found = Manifest { files: 0, bytes: 0, folders: 0, links: 0, samples: Vec::new() };
-        found.count(target).map_err(|source| Error::file("read back", target, source))?;
+        found.count(target).map_err(Error::doing("read back", target))?;
         for (what, expected, found) in [
             ("the tree's number of files", self.files, found.files),
             ("the tree's number of folders", self.folders, found.folders),
@@ -197,7 +197,7 @@ impl Manifest {
         for (name, expected) in &self.samples {
             let path = target.join(name);
             let found = File::open(&path).and_then(|mut file| checksum(&mut file));
-            let found = found.map_err(|source| Error::file("read back", &path, source))?;
+            let found = found.map_err(Error::doing("read back", &path))?;
             if found != *expected {
                 let what = path.display().to_string();
                 return differ(&what, format!("checksum {expected:08x}"), format!("{found:08x}"));

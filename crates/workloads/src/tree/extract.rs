@@ -24,7 +24,7 @@ pub fn extract(archive: &Path, target: &Path, context: &mut Context) -> Result<(
     let (mut create, mut ticker) = (Latency::default(), Ticker::start(Instant::now()));
     let (mut folders, mut links) = (Vec::new(), Vec::new());
     let made = fs::create_dir(target).and_then(|()| Root::open(target));
-    let root = made.map_err(|source| Error::file("create", target, source))?;
+    let root = made.map_err(Error::doing("create", target))?;
     for entry in reader.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
         Error::if_interrupted(context.interrupted)?;

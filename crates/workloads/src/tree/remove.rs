@@ -25,9 +25,9 @@ fn remove_folder(folder: &Path, interrupted: &AtomicBool, unlink: &mut Latency) 
             remove_folder(&path, interrupted, unlink)?;
         } else {
             let began = Instant::now();
-            fs::remove_file(&path).map_err(|source| Error::file("remove", &path, source))?;
+            fs::remove_file(&path).map_err(Error::doing("remove", &path))?;
             unlink.record(began.elapsed());
         }
     }
-    fs::remove_dir(folder).map_err(|source| Error::file("remove", folder, source))
+    fs::remove_dir(folder).map_err(Error::doing("remove", folder))
 }
