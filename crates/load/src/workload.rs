@@ -334,6 +334,11 @@ impl Outcome {
             transcript: None,
         }
     }
+
+    /// Without figures yet, of a load whose first error ends the run.
+    pub fn all_right() -> Outcome {
+        Outcome::of(Asked::all_right())
+    }
 }
 
 /// Why a workload could not go on.

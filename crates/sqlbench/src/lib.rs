@@ -24,7 +24,6 @@ mod tests;
 mod transactions;
 mod wisconsin;
 
-use load::asked::Asked;
 use load::engines;
 use load::sql::{Database, Engine, Place, Pragmas};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
@@ -288,11 +287,7 @@ impl Workload for SqlBench {
             let (timings, spent) = session.test(test.run)?;
             done.push(Done { timings, spent });
         }
-        Ok(Outcome {
-            seconds: began.elapsed().as_secs_f64(),
-            metrics: self.measured(&done),
-            ..Outcome::of(Asked::all_right())
-        })
+        Ok(Outcome { seconds: began.elapsed().as_secs_f64(), metrics: self.measured(&done), ..Outcome::all_right() })
     }
 
     /// Tests drop what they made: what is left is the database itself.

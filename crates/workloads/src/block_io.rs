@@ -2,7 +2,6 @@
 //!
 //! The loop is `load::block_io`. Driven by `lab::trial`.
 
-use load::asked::Asked;
 use load::block_io::file::{self, FileState};
 use load::block_io::{BlockIo, Engine, Pattern, drive};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
@@ -197,7 +196,7 @@ impl Workload for BlockIoWorkload {
             series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),
             bytes_written: if job.pattern.writes() { done.ios * job.block_size as u64 } else { 0 },
             commits: done.flushes,
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 

@@ -11,7 +11,6 @@
 mod metric;
 mod placeholder;
 
-use load::asked::Asked;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use metric::Extractor;
@@ -192,11 +191,7 @@ impl Workload for Command {
                 log: finished.last_lines(),
             })
         });
-        Ok(Outcome {
-            seconds: finished.seconds,
-            metrics: measured.collect::<Result<_, _>>()?,
-            ..Outcome::of(Asked::all_right())
-        })
+        Ok(Outcome { seconds: finished.seconds, metrics: measured.collect::<Result<_, _>>()?, ..Outcome::all_right() })
     }
 
     /// Only the program knows its data.

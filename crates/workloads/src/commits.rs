@@ -24,7 +24,6 @@ pub use look::{Look, look, look_at_embedded, questions};
 
 use crate::ack_log::{self, AckLog};
 use crate::steps::Steps;
-use load::asked::Asked;
 use load::engines;
 use load::sql::{self, Engine, Place, Pragmas, same};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
@@ -250,7 +249,7 @@ impl Workload for Commits {
             series: [(COMMITS_PER_SECOND.name.to_string(), run.rates)].into(),
             commits: run.commits,
             notes: run.write_back.iter().map(write_back::Done::words).collect(),
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 

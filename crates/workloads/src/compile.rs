@@ -15,7 +15,6 @@ mod source;
 use crate::flush;
 use crate::source_archive;
 use generate::Program;
-use load::asked::Asked;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
@@ -225,7 +224,7 @@ impl Workload for Compile {
                 SYSTEM_CPU.at(finished.system_cpu_seconds),
                 TREE.at(bytes as f64),
             ],
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 

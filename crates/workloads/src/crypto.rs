@@ -8,7 +8,6 @@
 
 mod speed;
 
-use load::asked::Asked;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -232,7 +231,7 @@ impl Workload for Crypto {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let mut outcome = Outcome::of(Asked::all_right());
+        let mut outcome = Outcome::all_right();
         for measurement in self.parameters.measurements() {
             let finished = self.measure(&measurement, context)?;
             outcome.seconds += finished.seconds;

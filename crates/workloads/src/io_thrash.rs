@@ -14,7 +14,6 @@ mod stream;
 mod verify;
 
 use journal::Journal;
-use load::asked::Asked;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
@@ -216,7 +215,7 @@ impl Workload for IoThrash {
             series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),
             bytes_written: self.parameters.file_bytes() + self.parameters.journal_bytes(),
             commits: done.flushes,
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 

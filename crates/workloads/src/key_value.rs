@@ -22,7 +22,6 @@ mod versions;
 use check::{Check, Records, Rules};
 use distribution::Choice;
 use drive::{Driven, Pace, Work};
-use load::asked::Asked;
 use load::engines;
 use load::readiness::{Interest, Readiness};
 use load::sql::{self, Place};
@@ -175,7 +174,7 @@ impl KeyValue {
             series: BTreeMap::from([(METRICS[0].name.to_string(), driven.rates)]),
             bytes_written: counted.bytes,
             commits: (updates + inserts + read_modify_writes) as u64,
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         }
     }
 }

@@ -4,7 +4,6 @@
 //! round, on the bench and the storage that the trials have. The device is asked by `block_io` past the page cache, on one
 //! file: in sequence, at random with many I/Os under way, and by a flush after each write.
 
-use load::asked::Asked;
 use load::block_io::{self, BlockIo, BlockIoResult, Engine, Pattern};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -119,7 +118,7 @@ impl Workload for Probe {
                 best.value = best.value.max(again.value);
             }
         }
-        Ok(Outcome { seconds: started.elapsed().as_secs_f64(), metrics, ..Outcome::of(Asked::all_right()) })
+        Ok(Outcome { seconds: started.elapsed().as_secs_f64(), metrics, ..Outcome::all_right() })
     }
 
     fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {

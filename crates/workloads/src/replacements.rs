@@ -12,7 +12,6 @@ mod writer;
 use crate::ack_log::{self, AckLog};
 use crate::commits::Look;
 use crate::steps::Steps;
-use load::asked::Asked;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
@@ -201,7 +200,7 @@ impl Workload for Replacements {
             metrics: vec![REPLACEMENTS_PER_SECOND.at(replacements / run.seconds), REPLACEMENTS.at(replacements)],
             series: [(REPLACEMENTS_PER_SECOND.name.to_string(), run.rates)].into(),
             bytes_written: run.replacements * FILE_BYTES as u64,
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 

@@ -13,7 +13,6 @@ mod parameters;
 mod store;
 
 use crate::flush;
-use load::asked::Asked;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Kind, Outcome, Workload};
 use observe::metric::Measured;
@@ -198,7 +197,7 @@ impl RocksDb {
             commits: if p.is_synced() { store.log_syncs } else { 0 },
             notes,
             transcript: Some(finished.stdout.clone()),
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 

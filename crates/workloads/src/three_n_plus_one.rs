@@ -15,7 +15,6 @@ mod worker;
 
 pub use worker::worker_main;
 
-use load::asked::Asked;
 use load::engines;
 use load::sql::{COUNTERS, Engine, Place, Pragmas};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
@@ -267,7 +266,7 @@ fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Out
         seconds,
         metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
         transcript: Some(result_line(parameters, totals, seconds)),
-        ..Outcome::of(Asked::all_right())
+        ..Outcome::all_right()
     })
 }
 

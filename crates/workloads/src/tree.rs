@@ -17,7 +17,6 @@ mod remove;
 use crate::flush;
 use crate::source_archive;
 use archive::Manifest;
-use load::asked::Asked;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
@@ -158,7 +157,7 @@ impl Workload for Tree {
             latencies: [("create".into(), create), ("unlink".into(), unlink)].into(),
             series: [(FILES_PER_SECOND.name.into(), rates)].into(),
             bytes_written: manifest.bytes,
-            ..Outcome::of(Asked::all_right())
+            ..Outcome::all_right()
         })
     }
 
