@@ -28,7 +28,7 @@ use load::engines;
 use load::sql::{self, Engine, Place, Pragmas, same};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use rule::Rule;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -75,10 +75,8 @@ const SETTINGS: &[Setting] = &[
     sql::BUSY_TIMEOUT,
 ];
 
-const COMMITS_PER_SECOND: Metric = Metric::new("commits_per_second", "1/s", Direction::More);
-const COMMITS: Metric = Metric::new("commits", "1", Direction::Neither);
-const CHECKPOINTS: Metric = Metric::new("checkpoints", "1", Direction::Neither);
-const METRICS: &[Metric] = &[COMMITS_PER_SECOND, COMMITS, CHECKPOINTS];
+const METRICS: &[Metric] =
+    observe::metrics! { More "1/s": "commits_per_second"; Neither "1": "commits", "checkpoints"; };
 
 /// More than the rows that are loaded and those of a minute take, with their index.
 const DATA_BYTES: u64 = 1 << 20;
@@ -241,12 +239,8 @@ impl Workload for Commits {
         let (commits, checkpoints) = (run.commits as f64, run.checkpoints as f64);
         Ok(Outcome {
             seconds: run.seconds,
-            metrics: vec![
-                COMMITS_PER_SECOND.at(commits / run.seconds),
-                COMMITS.at(commits),
-                CHECKPOINTS.at(checkpoints),
-            ],
-            series: [(COMMITS_PER_SECOND.name.to_string(), run.rates)].into(),
+            metrics: workload::figures(METRICS, [commits / run.seconds, commits, checkpoints]),
+            series: [(METRICS[0].name.to_string(), run.rates)].into(),
             commits: run.commits,
             notes: run.write_back.iter().map(write_back::Done::words).collect(),
             ..Outcome::all_right()

@@ -18,7 +18,7 @@ use generate::Program;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::path::{Path, PathBuf};
@@ -71,11 +71,10 @@ const SETTINGS: &[Setting] = &[
         .help("A command that takes longer is ended, and the run fails."),
 ];
 
-const COMPILE: Metric = Metric::new("compile_seconds", "s", Direction::Less);
-const COMPILE_SYNCED: Metric = Metric::new("compile_synced_seconds", "s", Direction::Less);
-const USER_CPU: Metric = Metric::new("compile_user_cpu_seconds", "s", Direction::Less);
-const SYSTEM_CPU: Metric = Metric::new("compile_system_cpu_seconds", "s", Direction::Less);
-const TREE: Metric = Metric::new("tree_bytes", "B", Direction::Neither);
+const METRICS: &[Metric] = observe::metrics! {
+    Less "s": "compile_seconds", "compile_synced_seconds", "compile_user_cpu_seconds", "compile_system_cpu_seconds";
+    Neither "B": "tree_bytes";
+};
 
 /// The generated program is done in milliseconds.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(600);
@@ -108,7 +107,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        vec![COMPILE, COMPILE_SYNCED, USER_CPU, SYSTEM_CPU, TREE]
+        METRICS.to_vec()
     }
 
     fn durability(&self) -> Durability {
@@ -215,17 +214,9 @@ impl Workload for Compile {
         let synced = began.elapsed().as_secs_f64();
         let bytes = source::bytes(tree).map_err(Error::doing("read", tree))?;
         self.check_build(tree, context)?;
-        Ok(Outcome {
-            seconds: synced,
-            metrics: vec![
-                COMPILE.at(finished.seconds),
-                COMPILE_SYNCED.at(synced),
-                USER_CPU.at(finished.user_cpu_seconds),
-                SYSTEM_CPU.at(finished.system_cpu_seconds),
-                TREE.at(bytes as f64),
-            ],
-            ..Outcome::all_right()
-        })
+        let Finished { seconds, user_cpu_seconds, system_cpu_seconds, .. } = finished;
+        let values = [seconds, synced, user_cpu_seconds, system_cpu_seconds, bytes as f64];
+        Ok(Outcome { seconds: synced, metrics: workload::figures(METRICS, values), ..Outcome::all_right() })
     }
 
     /// What was built last still works.

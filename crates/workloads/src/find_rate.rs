@@ -16,7 +16,7 @@ use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, W
 use observe::cpu;
 use observe::durability::Durability;
 use observe::latency::Latency;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -62,16 +62,13 @@ const SETTINGS: &[Setting] = &[
     sending::ENGINE,
 ];
 
-const HIGHEST_RATE: Metric = Metric::new("highest_rate_per_second", "1/s", Direction::More);
-
-const METRICS: [Metric; 5] = [
-    HIGHEST_RATE,
-    Metric::new("latency_p99_at_highest_rate_microseconds", "µs", Direction::Less),
-    Metric::new("lowest_failing_rate_per_second", "1/s", Direction::Neither),
-    Metric::new("rates_tried", "1", Direction::Neither),
-    // `analysis` calls the highest rate a lower bound where it is high.
-    Metric::new("generator_busy_share_at_lowest_failing_rate", "1", Direction::Neither),
-];
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "highest_rate_per_second";
+    Less "µs": "latency_p99_at_highest_rate_microseconds";
+    Neither "1/s": "lowest_failing_rate_per_second";
+    // `analysis` calls the highest rate a lower bound where the last is high.
+    Neither "1": "rates_tried", "generator_busy_share_at_lowest_failing_rate";
+};
 
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {
@@ -117,7 +114,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        METRICS.into_iter().chain(asked::METRICS).chain(Fault::metrics()).collect()
+        METRICS.iter().cloned().chain(asked::METRICS).chain(Fault::metrics()).collect()
     }
 
     fn durability(&self) -> Durability {
@@ -209,7 +206,7 @@ impl Workload for FindRate {
             [found.rate, found.p99_microseconds, found.failing, tries.number as f64, tries.generator_busy_share()];
         Ok(Outcome {
             seconds: started.elapsed().as_secs_f64(),
-            metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
+            metrics: workload::figures(METRICS, values),
             notes,
             latencies: tries.latencies,
             ..Outcome::of(tries.asked)

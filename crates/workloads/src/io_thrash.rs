@@ -16,7 +16,7 @@ mod verify;
 use journal::Journal;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::fs::File;
@@ -64,10 +64,11 @@ const SETTINGS: &[Setting] = &[
         .help("I/Os in a commit with `sync = \"commit\"`; no more than each stream has (`ios` / `streams`)."),
 ];
 
-const IOS_PER_SECOND: Metric = Metric::new("ios_per_second", "1/s", Direction::More);
-const ELAPSED: Metric = Metric::new("elapsed_seconds", "s", Direction::Less);
-const ELAPSED_SYNCED: Metric = Metric::new("elapsed_synced_seconds", "s", Direction::Less);
-const PER_IO: Metric = Metric::new("microseconds_per_io", "µs", Direction::Less);
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "ios_per_second";
+    Less "s": "elapsed_seconds", "elapsed_synced_seconds";
+    Less "µs": "microseconds_per_io";
+};
 
 /// Checked parameters.
 #[derive(Debug, Clone, Deserialize)]
@@ -116,7 +117,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        vec![IOS_PER_SECOND, ELAPSED, ELAPSED_SYNCED, PER_IO]
+        METRICS.to_vec()
     }
 
     /// A journal record holds the block's number and content before the change, and would mend a torn block. But blocks are written at once
@@ -205,14 +206,9 @@ impl Workload for IoThrash {
         let ios = self.parameters.ios as f64;
         Ok(Outcome {
             seconds: done.seconds,
-            metrics: vec![
-                IOS_PER_SECOND.at(ios / done.seconds),
-                ELAPSED.at(done.seconds),
-                ELAPSED_SYNCED.at(synced),
-                PER_IO.at(done.seconds / ios * 1e6),
-            ],
+            metrics: workload::figures(METRICS, [ios / done.seconds, done.seconds, synced, done.seconds / ios * 1e6]),
             latencies: done.latencies,
-            series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),
+            series: [(METRICS[0].name.to_string(), done.rates)].into(),
             bytes_written: self.parameters.file_bytes() + self.parameters.journal_bytes(),
             commits: done.flushes,
             ..Outcome::all_right()

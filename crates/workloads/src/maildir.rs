@@ -15,7 +15,7 @@ use load::workload::{self, Context, Elsewhere, Error, Estimate, Files, Kind, Out
 use mailbox::{MESSAGE_BYTES_MIN, Mailbox};
 use observe::durability::{Class, Durability};
 use observe::latency::Latency;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -50,9 +50,10 @@ const SETTINGS: &[Setting] = &[
     Setting::new("time", Is::Seconds { min: 0.01, max: 1e6 }, "30s").help("Length of a run."),
 ];
 
-const MESSAGES_PER_SECOND: Metric = Metric::new("messages_per_second", "1/s", Direction::More);
-const READS_PER_SECOND: Metric = Metric::new("reads_per_second", "1/s", Direction::More);
-const DELIVERY_P99: Metric = Metric::new("delivery_microseconds_p99", "µs", Direction::Less);
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "messages_per_second", "reads_per_second";
+    Less "µs": "delivery_microseconds_p99";
+};
 
 /// Bytes that mailboxes are filled with a second, a slow disk's sequential speed.
 const FILLED_BYTES_PER_SECOND: f64 = 1e8;
@@ -90,7 +91,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        vec![MESSAGES_PER_SECOND, READS_PER_SECOND, DELIVERY_P99]
+        METRICS.to_vec()
     }
 
     /// What POSIX promises, whatever filesystems do beyond it.
@@ -176,14 +177,12 @@ impl Workload for Maildir {
         let mut all = Done::default();
         parts.iter().for_each(|done| all.add(done));
         let delivered = all.delivery.count();
+        let [rate, reads] = [delivered, all.read.count()].map(|count| count as f64 / seconds);
+        let values = [rate, reads, all.delivery.microseconds_at(0.99)];
         Ok(Outcome {
             seconds,
-            metrics: vec![
-                MESSAGES_PER_SECOND.at(delivered as f64 / seconds),
-                READS_PER_SECOND.at(all.read.count() as f64 / seconds),
-                DELIVERY_P99.at(all.delivery.microseconds_at(0.99)),
-            ],
-            series: [(MESSAGES_PER_SECOND.name.into(), rates)].into(),
+            metrics: workload::figures(METRICS, values),
+            series: [(METRICS[0].name.to_string(), rates)].into(),
             bytes_written: all.bytes_written,
             commits: if self.parameters.fsync == Fsync::None { 0 } else { delivered },
             latencies: all.latencies(),

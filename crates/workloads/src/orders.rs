@@ -18,7 +18,7 @@ use load::sql::{self, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Measured, Metric};
+use observe::metric::Metric;
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -211,8 +211,7 @@ impl Transactions for Orders {
         let values = [orders.committed as f64 / outcome.seconds * 60.0, orders.rolled_back as f64]
             .into_iter()
             .chain(by_kind.map(|count| count as f64));
-        let own: Vec<Measured> = OWN.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
-        outcome.metrics.splice(0..0, own);
+        outcome.metrics.splice(0..0, workload::figures(OWN, values));
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::commits::Look;
 use crate::steps::Steps;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use rule::{Damage, FILE_BYTES, FILES, Rule};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -50,9 +50,7 @@ const SETTINGS: &[Setting] = &[
         ),
 ];
 
-const REPLACEMENTS_PER_SECOND: Metric = Metric::new("replacements_per_second", "1/s", Direction::More);
-const REPLACEMENTS: Metric = Metric::new("replacements", "1", Direction::Neither);
-const METRICS: &[Metric] = &[REPLACEMENTS_PER_SECOND, REPLACEMENTS];
+const METRICS: &[Metric] = observe::metrics! { More "1/s": "replacements_per_second"; Neither "1": "replacements"; };
 
 /// Every file, its next version, and what is not freed yet.
 const DATA_BYTES: u64 = 4 * FILES as u64 * FILE_BYTES as u64;
@@ -197,8 +195,8 @@ impl Workload for Replacements {
         let replacements = run.replacements as f64;
         Ok(Outcome {
             seconds: run.seconds,
-            metrics: vec![REPLACEMENTS_PER_SECOND.at(replacements / run.seconds), REPLACEMENTS.at(replacements)],
-            series: [(REPLACEMENTS_PER_SECOND.name.to_string(), run.rates)].into(),
+            metrics: workload::figures(METRICS, [replacements / run.seconds, replacements]),
+            series: [(METRICS[0].name.to_string(), run.rates)].into(),
             bytes_written: run.replacements * FILE_BYTES as u64,
             ..Outcome::all_right()
         })

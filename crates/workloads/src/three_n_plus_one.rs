@@ -264,7 +264,7 @@ fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Out
         [reads / seconds, updates / seconds, seconds, reads, updates, totals.longest as f64, totals.highest as f64];
     Ok(Outcome {
         seconds,
-        metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
+        metrics: workload::figures(METRICS, values),
         transcript: Some(result_line(parameters, totals, seconds)),
         ..Outcome::all_right()
     })

@@ -19,7 +19,7 @@ use crate::source_archive;
 use archive::Manifest;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::path::{Path, PathBuf};
@@ -49,11 +49,10 @@ const SETTINGS: &[Setting] = &[
         .help("Seed of the generated tree, which is the same in all rounds; without effect on an `archive`."),
 ];
 
-const FILES_PER_SECOND: Metric = Metric::new("files_per_second", "1/s", Direction::More);
-const EXTRACT: Metric = Metric::new("extract_seconds", "s", Direction::Less);
-const EXTRACT_SYNCED: Metric = Metric::new("extract_synced_seconds", "s", Direction::Less);
-const REMOVE: Metric = Metric::new("remove_seconds", "s", Direction::Less);
-const REMOVE_SYNCED: Metric = Metric::new("remove_synced_seconds", "s", Direction::Less);
+const METRICS: &[Metric] = observe::metrics! {
+    More "1/s": "files_per_second";
+    Less "s": "extract_seconds", "extract_synced_seconds", "remove_seconds", "remove_synced_seconds";
+};
 
 /// Checked parameters.
 #[derive(Debug, Clone, Deserialize)]
@@ -65,7 +64,7 @@ struct Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        vec![FILES_PER_SECOND, EXTRACT, EXTRACT_SYNCED, REMOVE, REMOVE_SYNCED]
+        METRICS.to_vec()
     }
 
     fn durability(&self) -> Durability {
@@ -135,6 +134,7 @@ impl Workload for Tree {
         let extract = began.elapsed().as_secs_f64();
         flush::filesystem_of(&context.data_folder)?;
         let extract_synced = began.elapsed().as_secs_f64();
+        let rate = manifest.files as f64 / extract_synced;
 
         manifest.compare(&target)?;
 
@@ -147,15 +147,9 @@ impl Workload for Tree {
 
         Ok(Outcome {
             seconds: extract_synced + remove_synced,
-            metrics: vec![
-                FILES_PER_SECOND.at(manifest.files as f64 / extract_synced),
-                EXTRACT.at(extract),
-                EXTRACT_SYNCED.at(extract_synced),
-                REMOVE.at(remove),
-                REMOVE_SYNCED.at(remove_synced),
-            ],
+            metrics: workload::figures(METRICS, [rate, extract, extract_synced, remove, remove_synced]),
             latencies: [("create".into(), create), ("unlink".into(), unlink)].into(),
-            series: [(FILES_PER_SECOND.name.into(), rates)].into(),
+            series: [(METRICS[0].name.to_string(), rates)].into(),
             bytes_written: manifest.bytes,
             ..Outcome::all_right()
         })
