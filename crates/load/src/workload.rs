@@ -278,10 +278,12 @@ pub trait Workload {
     fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
 }
 
-/// Figures of these times, NaN where nothing was timed: no operation is not a fast one. [`figures`] leaves them out.
-pub fn known(times: &Latency) -> impl Fn(f64) -> f64 + use<> {
-    let is_known = times.count() > 0;
-    move |microseconds| if is_known { microseconds } else { f64::NAN }
+/// The mean of these times in microseconds, then these quantiles; NaN where nothing was timed: no operation is not a fast one.
+/// [`figures`] leaves them out.
+pub fn mean_and(quantiles: &[f64], times: &Latency) -> Vec<f64> {
+    let known = |microseconds| if times.count() > 0 { microseconds } else { f64::NAN };
+    let quantiles = quantiles.iter().map(|at| times.microseconds_at(*at));
+    std::iter::once(times.microseconds_mean()).chain(quantiles).map(known).collect()
 }
 
 /// The values of `metrics`, in their order; without those that are not known, which are NaN.

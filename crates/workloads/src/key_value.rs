@@ -136,12 +136,11 @@ impl KeyValue {
         let (counted, seconds) = (driven.counted, driven.rate_seconds);
         let mut all = Latency::default();
         counted.latencies.iter().for_each(|latency| all.merge(latency));
-        let counts: Vec<f64> = counted.latencies.iter().map(|latency| latency.count() as f64).collect();
-        let [reads, updates, inserts, scans, read_modify_writes] = counts[..] else { unreachable!("five kinds") };
+        let counts = counted.latencies.each_ref().map(|latency| latency.count() as f64);
+        let [reads, updates, inserts, scans, read_modify_writes] = counts;
         let operations = all.count() as f64;
         let Parameters { rate, time_seconds, .. } = self.parameters;
         let missed = if rate > 0.0 { ((rate * time_seconds).ceil() - operations).max(0.0) } else { 0.0 };
-        let known = workload::known(&all);
         let values = [
             operations / seconds,
             operations,
@@ -154,14 +153,9 @@ impl KeyValue {
             counted.late as f64,
             missed,
             driven.seconds,
-            known(all.microseconds_mean()),
-            known(all.microseconds_at(0.50)),
-            known(all.microseconds_at(0.95)),
-            known(all.microseconds_at(0.99)),
-            known(all.microseconds_at(0.999)),
-            known(all.microseconds_at(1.0)),
         ];
-        let mut metrics = workload::figures(METRICS, values);
+        let latency = workload::mean_and(&[0.50, 0.95, 0.99, 0.999, 1.0], &all);
+        let mut metrics = workload::figures(METRICS, values.into_iter().chain(latency));
         metrics.extend(rewrite_seconds.map(|seconds| AOF_REWRITE_SECONDS.at(seconds)));
         let by_kind = KINDS.iter().zip(counted.latencies).filter(|(_, latency)| latency.count() > 0);
         let mut latencies: BTreeMap<String, Latency> =

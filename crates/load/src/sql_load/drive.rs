@@ -390,9 +390,10 @@ fn outcome(
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
         (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
-    let known = workload::known(latency);
-    let (transactions_mean, transactions_stddev) = mean_and_stddev(counted, |one| one.committed as f64);
-    let (seconds_mean, seconds_stddev) = mean_and_stddev(counted, |one| one.busy_seconds);
+    let latency = workload::mean_and(&[0.0, 0.50, 0.95, 0.99, 0.999, 1.0], latency);
+    let of_threads = mean_and_stddev(counted, |one| one.committed as f64)
+        .into_iter()
+        .chain(mean_and_stddev(counted, |one| one.busy_seconds));
     let values = [
         committed / seconds,
         (reads + writes + others) / seconds,
@@ -412,21 +413,10 @@ fn outcome(
         sum(|one| one.late),
         missed(load, asked.total),
         elapsed_seconds,
-        known(latency.microseconds_mean()),
-        known(latency.microseconds_at(0.0)),
-        known(latency.microseconds_at(0.50)),
-        known(latency.microseconds_at(0.95)),
-        known(latency.microseconds_at(0.99)),
-        known(latency.microseconds_at(0.999)),
-        known(latency.microseconds_at(1.0)),
-        transactions_mean,
-        transactions_stddev,
-        seconds_mean,
-        seconds_stddev,
     ];
     Outcome {
         seconds,
-        metrics: workload::figures(METRICS, values),
+        metrics: workload::figures(METRICS, values.into_iter().chain(latency).chain(of_threads)),
         latencies,
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
         bytes_written: counted.iter().map(|one| one.bytes).sum(),
@@ -454,36 +444,29 @@ fn missed(load: &Load, begun: u64) -> f64 {
 /// Transactions that were begun, and those of them that did not come to an acknowledged end.
 fn asked(load: &Load, counted: &[Counted]) -> Asked {
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>();
+    let wrong = |name: &'static str, words: &'static str, count: u64, first: fn(&Counted) -> &Option<String>| {
+        let first = counted.iter().find_map(|one| first(one).clone());
+        Wrong { name: name.into(), words: words.into(), count, first }
+    };
     let (abandoned, unknown) = (sum(|one| one.abandoned), sum(|one| one.unknown));
-    let first = |of: fn(&Counted) -> &Option<String>| counted.iter().find_map(|one| of(one).clone());
     let [given_up, lost_at_commit] = super::ERRORS;
     Asked {
         what: "transactions".into(),
         total: sum(|one| one.committed) + abandoned + unknown,
         wrong: vec![
-            Wrong {
-                name: given_up.into(),
-                words: "given up".into(),
-                count: abandoned,
-                first: first(|one| &one.first_abandoned),
-            },
-            Wrong {
-                name: lost_at_commit.into(),
-                words: "lost at the commit".into(),
-                count: unknown,
-                first: first(|one| &one.first_unknown),
-            },
+            wrong(given_up, "given up", abandoned, |one| &one.first_abandoned),
+            wrong(lost_at_commit, "lost at the commit", unknown, |one| &one.first_unknown),
         ],
         limit: Limit::of(load.rate > 0.0, load.errors_max),
     }
 }
 
 /// Over threads; the standard deviation is of these threads, not of a population they were drawn from, as sysbench has it.
-fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> (f64, f64) {
+fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> [f64; 2] {
     let count = counted.len() as f64;
     let mean = counted.iter().map(of).sum::<f64>() / count;
     let variance = counted.iter().map(|one| (of(one) - mean).powi(2)).sum::<f64>() / count;
-    (mean, variance.sqrt())
+    [mean, variance.sqrt()]
 }
 
 /// CPU time of the calling thread for each transaction of a run on one embedded connection.

@@ -2,7 +2,7 @@
 
 use load::asked::{Asked, Limit};
 use load::sql_replay::{Fault, Pace, Tally};
-use load::workload::Outcome;
+use load::workload::{Outcome, figures, mean_and};
 use observe::metric::Metric;
 use sqllog::{Log, Reason};
 use std::collections::BTreeMap;
@@ -32,7 +32,6 @@ const MEAN: &str = "latency_microseconds_mean";
 
 /// Of one run.
 pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
-    let latency = &tally.latency;
     let values = [
         tally.right as f64 / tally.seconds,
         tally.right as f64,
@@ -44,13 +43,8 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
         tally.rows_differ as f64,
         tally.late as f64,
         tally.seconds,
-        latency.microseconds_mean(),
-        latency.microseconds_at(0.50),
-        latency.microseconds_at(0.95),
-        latency.microseconds_at(0.99),
-        latency.microseconds_at(0.999),
-        latency.microseconds_at(1.0),
     ];
+    let values = values.into_iter().chain(mean_and(&[0.50, 0.95, 0.99, 0.999, 1.0], &tally.latency));
     let asked = Asked {
         what: "statements".into(),
         total: tally.asked(),
@@ -59,7 +53,7 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
     };
     Outcome {
         seconds: tally.seconds,
-        metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
+        metrics: figures(METRICS, values),
         notes: notes(log, &tally),
         latencies: BTreeMap::from([("statement".to_string(), tally.latency)]),
         series: BTreeMap::from([("statements_per_second".to_string(), tally.rates)]),
