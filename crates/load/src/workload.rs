@@ -257,8 +257,10 @@ impl Server {
 
 /// A workload at work: prepared once a trial, run several times, verified at the end.
 pub trait Workload {
-    /// Loads the data. Required; not called where a server runs on a copy of data that were loaded once. Returns metrics of the load itself (may be empty). Not part of any run.
-    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error>;
+    /// Loads the data. Required where the workload has data before its runs; not called where a server runs on a copy of data that were loaded once. Returns metrics of the load itself (may be empty). Not part of any run.
+    fn prepare(&mut self, _context: &mut Context) -> Result<Vec<Measured>, Error> {
+        Ok(Vec::new())
+    }
 
     /// Brings about the state that the next run starts from, before caches are dropped; neither measured nor watched. Not required.
     fn ready(&mut self, _context: &mut Context) -> Result<(), Error> {
@@ -275,7 +277,9 @@ pub trait Workload {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error>;
 
     /// Checks the data once more after the last run. Required where the workload has data.
-    fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
+    fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// The mean of these times in microseconds, then these quantiles; NaN where nothing was timed: no operation is not a fast one.
@@ -420,6 +424,17 @@ impl Error {
     /// A refused file operation.
     pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { action, path: path.into(), source }
+    }
+
+    /// A removal of what need not be there.
+    ///
+    /// # Errors
+    /// When it is there, and was not removed.
+    pub fn unless_gone(removed: std::io::Result<()>, path: &Path) -> Result<(), Error> {
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
+            _ => Ok(()),
+        }
     }
 
     /// What a refused file operation is told as: `map_err(Error::doing("read", path))`.

@@ -193,11 +193,6 @@ impl Workload for Command {
         });
         Ok(Outcome { seconds: finished.seconds, metrics: measured.collect::<Result<_, _>>()?, ..Outcome::all_right() })
     }
-
-    /// Only the program knows its data.
-    fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
 impl Command {

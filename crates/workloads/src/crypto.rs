@@ -11,7 +11,7 @@ mod speed;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Direction, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use speed::{Algorithm, Family};
@@ -226,10 +226,6 @@ struct Crypto {
 }
 
 impl Workload for Crypto {
-    fn prepare(&mut self, _: &mut Context) -> Result<Vec<Measured>, Error> {
-        Ok(Vec::new())
-    }
-
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let mut outcome = Outcome::all_right();
         for measurement in self.parameters.measurements() {
@@ -246,11 +242,6 @@ impl Workload for Crypto {
             outcome.metrics.extend(measurement.metrics.iter().zip(rates).map(|(metric, rate)| metric.at(rate)));
         }
         Ok(outcome)
-    }
-
-    /// It stores nothing.
-    fn verify(&mut self, _: &mut Context) -> Result<(), Error> {
-        Ok(())
     }
 }
 

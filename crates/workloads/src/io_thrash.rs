@@ -16,7 +16,7 @@ mod verify;
 use journal::Journal;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Measured, Metric};
+use observe::metric::Metric;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::fs::File;
@@ -172,11 +172,6 @@ impl Paths {
 }
 
 impl Workload for IoThrash {
-    /// Nothing to load: the file is sparse and each run makes it anew.
-    fn prepare(&mut self, _context: &mut Context) -> Result<Vec<Measured>, Error> {
-        Ok(Vec::new())
-    }
-
     /// What the run before wrote is read, and a new file laid out: neither belongs to a run.
     fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
         let paths = Paths::under(&context.data_folder);
@@ -232,12 +227,7 @@ impl IoThrash {
     /// A new sparse file, on disk as such; flushing also settles the removal of the run before.
     fn lay_out(&self, paths: &Paths) -> Result<File, Error> {
         for path in [&paths.file, &paths.journal] {
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::file("remove", path, error));
-                }
-                _ => {}
-            }
+            Error::unless_gone(std::fs::remove_file(path), path)?;
         }
         let file = File::create_new(&paths.file).map_err(Error::doing("create", &paths.file))?;
         file.set_len(self.parameters.file_bytes())

@@ -2,7 +2,7 @@
 
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Direction, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::time::{Duration, Instant};
@@ -53,10 +53,6 @@ struct Null {
 }
 
 impl Workload for Null {
-    fn prepare(&mut self, _: &mut Context) -> Result<Vec<Measured>, Error> {
-        Ok(Vec::new())
-    }
-
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let started = Instant::now();
         let mut turns = 0_u64;
@@ -66,9 +62,5 @@ impl Workload for Null {
         }
         let seconds = started.elapsed().as_secs_f64();
         Ok(Outcome { seconds, metrics: vec![TURNS.at(turns as f64 / seconds)], ..Outcome::all_right() })
-    }
-
-    fn verify(&mut self, _: &mut Context) -> Result<(), Error> {
-        Ok(())
     }
 }

@@ -65,7 +65,8 @@ impl Workload for RocksDb {
     /// Without keys before the run, there are no files whose end would be part of it either.
     fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
         if !self.parameters.is_filled() {
-            store::remove(&folder(context))?;
+            let folder = folder(context);
+            Error::unless_gone(std::fs::remove_dir_all(&folder), &folder)?;
         }
         flush::filesystem_of(&context.data_folder)
     }

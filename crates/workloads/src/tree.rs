@@ -126,7 +126,7 @@ impl Workload for Tree {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let (archive, manifest) = self.archive.as_ref().expect("a run comes after `prepare`");
         let target = target(context);
-        clear(&target)?;
+        Error::unless_gone(std::fs::remove_dir_all(&target), &target)?;
         archive::read_into_memory(archive)?;
 
         let began = Instant::now();
@@ -162,14 +162,6 @@ impl Workload for Tree {
 
 fn target(context: &Context) -> PathBuf {
     context.data_folder.join("tree")
-}
-
-/// What an interrupted run left.
-fn clear(target: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(target) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", target, error)),
-        _ => Ok(()),
-    }
 }
 
 fn nothing_left(target: &Path) -> Result<(), Error> {

@@ -65,10 +65,7 @@ pub fn emptied(folder: &Path) -> Result<(), Error> {
 
 /// Nothing, whatever was there.
 pub fn removed(folder: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", folder, error)),
-        _ => Ok(()),
-    }
+    Error::unless_gone(fs::remove_dir_all(folder), folder)
 }
 
 /// Where an archive's commands run: in its only folder, or at the top.

@@ -58,14 +58,6 @@ impl Keys {
     }
 }
 
-/// Removes a store, if there is one.
-pub fn remove(store: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(store) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", store, error)),
-        _ => Ok(()),
-    }
-}
-
 /// Whether all tables are there that the store's own list names, each with its size.
 pub fn check(store: &Path, context: &Context) -> Result<(), Error> {
     let finished = ldb(store, &["checkconsistency"], context)?;
