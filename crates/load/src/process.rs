@@ -77,6 +77,13 @@ pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(executable)
 }
 
+/// That a program is not there, and the package to install: `packages` are programs with theirs.
+pub fn missing(program: &str, packages: &[(&str, &str)]) -> Option<String> {
+    let package = packages.iter().find(|(name, _)| *name == program);
+    let package = package.map_or_else(String::new, |(_, package)| format!(" (package {package})"));
+    find(program).is_none().then(|| format!("the program {program}{package} is not on this machine"))
+}
+
 /// Runs it to its end, or to the time-out's, or to the user's interruption.
 pub fn run(
     arguments: &[String],

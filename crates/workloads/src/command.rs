@@ -144,7 +144,11 @@ impl WorkloadSettings for Parameters {
 
     fn missing(&self) -> Vec<String> {
         let programs = self.commands().into_iter();
-        programs.filter_map(|(setting, command)| missing(setting, command.first()?)).collect()
+        let missing = |(setting, command): (&str, &[String])| {
+            let program = command.first().filter(|program| !program.contains('{'))?;
+            process::missing(program, PACKAGES).map(|said| format!("`{setting}`: {said}"))
+        };
+        programs.filter_map(missing).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
@@ -155,16 +159,6 @@ impl WorkloadSettings for Parameters {
         }
         Ok(Box::new(Command { parameters: *self, extractors }))
     }
-}
-
-/// What to say when a program isn't there.
-fn missing(setting: &str, program: &str) -> Option<String> {
-    if process::find(program).is_some() || program.contains('{') {
-        return None;
-    }
-    let package = PACKAGES.iter().find(|(name, _)| *name == program);
-    let hint = package.map_or_else(String::new, |(_, package)| format!(" (package {package})"));
-    Some(format!("`{setting}`: the program {program}{hint} is not on this machine"))
 }
 
 /// The workload.

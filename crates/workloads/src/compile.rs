@@ -164,14 +164,8 @@ impl WorkloadSettings for Parameters {
 
 /// What to say when a program isn't there; one with a path may lie in the tree.
 fn missing(setting: &str, program: &str) -> Option<String> {
-    let package = match program {
-        "cc" => " (package gcc)",
-        "ar" => " (package binutils)",
-        "make" => " (package make)",
-        _ => "",
-    };
-    let absent = !program.contains('/') && process::find(program).is_none();
-    absent.then(|| format!("`{setting}`: the program {program}{package} is not on this machine"))
+    let said = process::missing(program, &[("cc", "gcc"), ("ar", "binutils"), ("make", "make")]);
+    said.filter(|_| !program.contains('/')).map(|said| format!("`{setting}`: {said}"))
 }
 
 /// The workload.

@@ -183,28 +183,23 @@ impl WorkloadSettings for Parameters {
     }
 
     fn missing(&self) -> Vec<String> {
-        missing(self)
+        if let Some(missing) = process::missing("openssl", &[("openssl", "openssl")]) {
+            return vec![missing];
+        }
+        let of_blocks = names(&["-cipher-algorithms", "-digest-algorithms"]);
+        let of_keys = names(&["-public-key-algorithms"]);
+        let lacks = |algorithm: &Algorithm| match algorithm.family {
+            Family::Blocks => !of_blocks.is_empty() && !of_blocks.contains(&algorithm.name),
+            Family::Dsa(_) => !of_keys.is_empty() && !of_keys.contains("dsa"),
+            _ => false,
+        };
+        let all = self.algorithms().filter(lacks);
+        all.map(|algorithm| format!("`algorithms`: this machine's openssl has no {}", algorithm.name)).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(Crypto { parameters: *self }))
     }
-}
-
-/// What this machine's OpenSSL can't do.
-fn missing(parameters: &Parameters) -> Vec<String> {
-    if process::find("openssl").is_none() {
-        return vec!["the program openssl (package openssl) is not on this machine".into()];
-    }
-    let of_blocks = names(&["-cipher-algorithms", "-digest-algorithms"]);
-    let of_keys = names(&["-public-key-algorithms"]);
-    let lacks = |algorithm: &Algorithm| match algorithm.family {
-        Family::Blocks => !of_blocks.is_empty() && !of_blocks.contains(&algorithm.name),
-        Family::Dsa(_) => !of_keys.is_empty() && !of_keys.contains("dsa"),
-        _ => false,
-    };
-    let all = parameters.algorithms().filter(lacks);
-    all.map(|algorithm| format!("`algorithms`: this machine's openssl has no {}", algorithm.name)).collect()
 }
 
 /// Words in the program's own lists, in small letters; none where it has no such list.

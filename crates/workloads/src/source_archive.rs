@@ -53,12 +53,8 @@ pub fn problems(archive: &Path) -> Vec<String> {
 /// Programs that this machine lacks for an archive; `programs` are needed for any.
 pub fn missing(archive: &Path, programs: &[Program]) -> Vec<String> {
     let needed = programs.iter().copied().chain(unpacker(archive));
-    let absent = needed.filter(|(program, _)| process::find(program).is_none());
-    absent
-        .map(|(program, package)| {
-            format!("`archive`: the program {program} (package {package}) is not on this machine")
-        })
-        .collect()
+    let absent = needed.filter_map(|program| process::missing(program.0, &[program]));
+    absent.map(|said| format!("`archive`: {said}")).collect()
 }
 
 /// Runs a program that must succeed.

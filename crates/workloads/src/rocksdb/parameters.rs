@@ -208,8 +208,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn missing(&self) -> Vec<String> {
-        let absent = ["db_bench", "ldb"].into_iter().filter(|program| process::find(program).is_none());
-        absent.map(|program| format!("the program {program} (package {PACKAGE}) is not on this machine")).collect()
+        ["db_bench", "ldb"].into_iter().filter_map(|program| process::missing(program, &[(program, PACKAGE)])).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
