@@ -157,18 +157,8 @@ pub enum Cell {
 /// Fills a row that is loaded, and gives false when there is none left.
 pub type NextRow<'a> = &'a mut dyn FnMut(&mut Vec<Cell>) -> bool;
 
-/// A column of a table.
-pub struct Column {
-    /// Name.
-    pub name: &'static str,
-    /// What it holds.
-    pub kind: ColumnKind,
-}
-
-/// A column, of its name and what it holds.
-pub const fn column(name: &'static str, kind: ColumnKind) -> Column {
-    Column { name, kind }
-}
+/// A column of a table: its name, and what it holds.
+pub type Column = (&'static str, ColumnKind);
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +179,7 @@ pub enum ColumnKind {
 
 /// The names of columns.
 pub fn names(columns: &[Column]) -> Vec<&'static str> {
-    columns.iter().map(|column| column.name).collect()
+    columns.iter().map(|(name, _)| *name).collect()
 }
 
 /// What a database counts itself, since it was made.

@@ -11,7 +11,7 @@ mod script;
 use acknowledged::RowId;
 use keys::Distribution;
 use load::engines;
-use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, column, same};
+use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use mix::{Mix, Mixture, RowsLike};
@@ -181,10 +181,10 @@ fn table_names(parameters: &Parameters) -> Vec<String> {
 
 /// sysbench's table: a table that it loaded can be driven by us, and the other way round.
 const COLUMNS: [Column; 4] = [
-    column("id", ColumnKind::Identity),
-    column("k", ColumnKind::Integer),
-    column("c", ColumnKind::Text(120)),
-    column("pad", ColumnKind::Text(60)),
+    ("id", ColumnKind::Identity),
+    ("k", ColumnKind::Integer),
+    ("c", ColumnKind::Text(120)),
+    ("pad", ColumnKind::Text(60)),
 ];
 
 /// Makes and fills the tables.

@@ -5,7 +5,7 @@
 
 use load::engines;
 use load::sql::ColumnKind::{Filler, Integer, Key, Timestamp};
-use load::sql::{self, Cell, Column, Database, Engine, Place, Pragmas, column, same};
+use load::sql::{self, Cell, Column, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -131,41 +131,31 @@ struct Table {
 const TABLES: [Table; 4] = [
     Table {
         name: "pgbench_branches",
-        columns: &[column("bid", Key), column("bbalance", Integer), column("filler", Filler(88))],
+        columns: &[("bid", Key), ("bbalance", Integer), ("filler", Filler(88))],
         loaded: 2,
         rows_per_scale: 1,
     },
     Table {
         name: "pgbench_tellers",
-        columns: &[
-            column("tid", Key),
-            column("bid", Integer),
-            column("tbalance", Integer),
-            column("filler", Filler(84)),
-        ],
+        columns: &[("tid", Key), ("bid", Integer), ("tbalance", Integer), ("filler", Filler(84))],
         loaded: 3,
         rows_per_scale: TELLERS,
     },
     Table {
         name: "pgbench_accounts",
-        columns: &[
-            column("aid", Key),
-            column("bid", Integer),
-            column("abalance", Integer),
-            column("filler", Filler(84)),
-        ],
+        columns: &[("aid", Key), ("bid", Integer), ("abalance", Integer), ("filler", Filler(84))],
         loaded: 4,
         rows_per_scale: ACCOUNTS,
     },
     Table {
         name: "pgbench_history",
         columns: &[
-            column("tid", Integer),
-            column("bid", Integer),
-            column("aid", Integer),
-            column("delta", Integer),
-            column("mtime", Timestamp),
-            column("filler", Filler(22)),
+            ("tid", Integer),
+            ("bid", Integer),
+            ("aid", Integer),
+            ("delta", Integer),
+            ("mtime", Timestamp),
+            ("filler", Filler(22)),
         ],
         loaded: 0,
         rows_per_scale: 0,

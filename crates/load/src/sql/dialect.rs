@@ -56,8 +56,8 @@ pub const COMMON: Dialect = Dialect {
 impl Dialect {
     /// The statement that makes a table that a load fills.
     pub fn create(&self, name: &str, columns: &[Column]) -> String {
-        let column = |column: &Column| {
-            let kind = match column.kind {
+        let column = |(name, kind): &Column| {
+            let kind = match kind {
                 ColumnKind::Identity => self.identity.to_string(),
                 ColumnKind::Key => "INTEGER NOT NULL PRIMARY KEY".into(),
                 ColumnKind::Filler(width) => format!("CHAR({width})"),
@@ -65,7 +65,7 @@ impl Dialect {
                 ColumnKind::Integer => "INTEGER DEFAULT 0 NOT NULL".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) DEFAULT '' NOT NULL"),
             };
-            format!("{} {kind}", column.name)
+            format!("{name} {kind}")
         };
         format!("CREATE TABLE {name} ({}){}", columns.iter().map(column).collect::<Vec<_>>().join(", "), self.table)
     }

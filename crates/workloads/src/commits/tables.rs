@@ -6,7 +6,7 @@ use super::target::{Client, CommitTarget, Committed};
 use super::{COUNTERS, ROWS, adding};
 use crate::ack_log::nanoseconds;
 use load::sql::ColumnKind::{Filler, Integer, Key, Text};
-use load::sql::{self, Cell, Database, Place, column, same};
+use load::sql::{self, Cell, Database, Place, same};
 use load::workload::Error;
 use wire::{Conflict, Connection, Param, Statement};
 
@@ -20,13 +20,13 @@ impl CommitTarget for Tables {
     fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
         let database = &*self.0;
         let rows = [
-            column("id", Key),
-            column("stream", Integer),
-            column("number", Integer),
-            column("revision", Integer),
-            column("payload", Text(rule.payload_bytes as u32)),
+            ("id", Key),
+            ("stream", Integer),
+            ("number", Integer),
+            ("revision", Integer),
+            ("payload", Text(rule.payload_bytes as u32)),
         ];
-        let counters = [column("id", Key), column("n", Integer), column("filler", Filler(FILLER_BYTES))];
+        let counters = [("id", Key), ("n", Integer), ("filler", Filler(FILLER_BYTES))];
         database.create(place)?;
         let mut connection = database.connect(place)?;
         for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
