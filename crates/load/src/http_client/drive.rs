@@ -114,7 +114,7 @@ fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
     let refused = |engine: &str, source: io::Error| Error::engine(engine, "be used here", source);
     let mut without_uring = None;
     if client.engine != Engine::Epoll {
-        match Uring::new(&client.addresses, lines, client.reuses()) {
+        match Uring::set_up(&client.addresses, lines, client.reuses()) {
             Ok(ring) => return Ok(Tally { uring_threads: 1, ..run_over(shared, ring, lines)? }),
             Err(source) if client.engine == Engine::Uring => return Err(refused("io_uring", source)),
             // Other systems have none at all.

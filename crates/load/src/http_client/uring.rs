@@ -48,6 +48,7 @@ pub struct Uring {
 }
 
 /// A connection.
+#[derive(Default)]
 struct Line {
     request: Vec<u8>,
     /// Tells events of this connection from those of one before it.
@@ -82,23 +83,14 @@ impl Uring {
     ///
     /// # Errors
     /// When the kernel has no `io_uring` that can do this, or forbids it.
-    pub fn new(addresses: &[SocketAddr], lines: usize, kept: bool) -> io::Result<Uring> {
+    pub fn set_up(addresses: &[SocketAddr], lines: usize, kept: bool) -> io::Result<Uring> {
         let entries = (lines * CHAIN).next_power_of_two().clamp(64, 4096) as u32;
         let completions = (lines * COMPLETIONS).next_power_of_two().clamp(2 * entries as usize, COMPLETIONS_MAX) as u32;
         let mut builder = IoUring::builder();
         let ring = builder.setup_single_issuer().setup_defer_taskrun().setup_cqsize(completions).build(entries)?;
         ring.submitter().register_files_sparse(lines as u32)?;
         let buffers = Buffers::register(&ring)?;
-        let line = || Line {
-            request: Vec::with_capacity(SMALL_BYTES),
-            generation: 0,
-            is_receiving: false,
-            is_sending: false,
-            is_open: false,
-            is_connecting: false,
-            opens_later: None,
-            abandoned: Vec::new(),
-        };
+        let line = || Line { request: Vec::with_capacity(SMALL_BYTES), ..Line::default() };
         let addresses = addresses.iter().copied().map(SockaddrStorage::from).collect();
         let lines = (0..lines).map(|_| line()).collect();
         let batch = Batch::new(Instant::now());

@@ -4,7 +4,7 @@ use super::journal::{HEADER_BYTES, Journal};
 use super::{Parameters, SyncMode};
 use load::noise::Noise;
 use load::stamp;
-use load::ticker::Ticker;
+use load::threads::{Control, Ended};
 use load::workload::{Context, Error};
 use observe::latency::Latency;
 use random::Random;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, mpsc};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Locks that blocks are spread over, so that two streams that meet at a block do not lose an update: many enough that
@@ -44,70 +44,36 @@ pub fn drive(
         seed: context.seed,
         noise: Noise::new(context.seed),
         stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
-        counts: (0..parameters.streams).map(|_| Count::default()).collect(),
         epoch: Epoch::start(parameters.sync_interval),
-        barrier: Barrier::new(parameters.streams as usize),
-        stop: AtomicBool::new(false),
-        interrupted: context.interrupted,
+        control: Control::new(context.interrupted),
     };
-    let mut ticker = Ticker::start(Instant::now());
-    let mut results = Vec::new();
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for stream in 0..parameters.streams {
-            let (sender, shared) = (sender.clone(), &shared);
-            // The receiver outlives all senders: it waits until the last of them is gone.
-            scope.spawn(move || sender.send(shared.stream(stream)).expect("the receiver is there"));
-        }
-        drop(sender);
-        loop {
-            match receiver.recv_timeout(ticker.due().saturating_duration_since(Instant::now())) {
-                Ok(result) => results.push(result),
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    ticker.tick(Instant::now(), shared.ios(), context.progress);
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            }
-        }
-    });
-    Ok(gather(all_or_cause(results)?, ticker.rates()))
+    let open = |_: usize, stream: u64| -> Result<(u64, File), Error> {
+        let file = File::options().read(true).write(true).open(path);
+        Ok((stream, file.map_err(Error::doing("open", path))?))
+    };
+    let share = |(stream, file): (u64, File)| shared.share(stream, &file);
+    let streams = (0..parameters.streams).collect();
+    Ok(gather(shared.control.run(streams, open, share, context.progress)?))
 }
 
-/// When one stream fails the others stop with [`Error::Interrupted`], so another error is the cause.
-fn all_or_cause(results: Vec<Result<Tally, Error>>) -> Result<Vec<Tally>, Error> {
-    let (tallies, mut errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    errors.sort_by_key(|result| matches!(result, Err(Error::Interrupted)));
-    errors.into_iter().take(1).chain(tallies).collect()
-}
-
-fn gather(tallies: Vec<Tally>, rates: Vec<f64>) -> Done {
-    let began = tallies.iter().map(|tally| tally.began).min().expect("there is at least one stream");
-    let ended = tallies.iter().map(|tally| tally.ended).max().expect("there is at least one stream");
+fn gather(Ended { parts, seconds, rates }: Ended<Tally>) -> Done {
     let mut latencies: BTreeMap<String, Latency> = BTreeMap::new();
-    for tally in &tallies {
+    for tally in &parts {
         let all =
             [("read", &tally.read), ("write", &tally.write), ("journal", &tally.journal), ("fsync", &tally.fsync)];
         for (name, latency) in all.into_iter().filter(|(_, latency)| latency.count() > 0) {
             latencies.entry(name.into()).or_default().merge(latency);
         }
     }
-    Done {
-        seconds: (ended - began).as_secs_f64(),
-        flushes: tallies.iter().map(|tally| tally.fsync.count()).sum(),
-        latencies,
-        rates,
-    }
+    Done { seconds, flushes: parts.iter().map(|tally| tally.fsync.count()).sum(), latencies, rates }
 }
 
-/// One stream's I/Os so far, on a cache line of its own.
-#[derive(Default)]
-#[repr(align(64))]
-struct Count(AtomicU64);
+/// How often a stream tells how many I/Os it has done: seldom, as they are counted in one place, for which streams would wait.
+const TOLD_EVERY: Duration = Duration::from_millis(1);
 
 /// What one stream did.
+#[derive(Default)]
 struct Tally {
-    began: Instant,
-    ended: Instant,
     read: Latency,
     write: Latency,
     journal: Latency,
@@ -122,49 +88,31 @@ struct Shared<'a> {
     seed: u64,
     noise: Noise,
     stripes: Vec<Mutex<()>>,
-    counts: Vec<Count>,
     epoch: Epoch,
-    barrier: Barrier,
-    /// One stream failed: the others need not go on.
-    stop: AtomicBool,
-    interrupted: &'a AtomicBool,
+    control: Control<'a>,
 }
 
 impl Shared<'_> {
-    fn ios(&self) -> u64 {
-        self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).sum()
-    }
-
-    /// One stream from the barrier to its end.
-    fn stream(&self, stream: u64) -> Result<Tally, Error> {
-        let file = File::options().read(true).write(true).open(self.path);
-        self.barrier.wait();
-        let result = file.map_err(Error::doing("open", self.path)).and_then(|file| self.share(stream, &file));
-        if result.is_err() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        result
-    }
-
     /// One stream's share of the I/Os.
     fn share(&self, stream: u64, file: &File) -> Result<Tally, Error> {
         let Parameters { ios, streams, block_size, commit_ios, sync, .. } = *self.parameters;
         let share = ios / streams + u64::from(stream < ios % streams);
         let mut random = Random::of_stream(self.seed, stream);
         let mut record = vec![0; HEADER_BYTES + block_size];
-        let began = Instant::now();
-        let [read, write, journal, fsync] = Default::default();
-        let mut tally = Tally { began, ended: began, read, write, journal, fsync };
+        let (mut tally, mut told_at, mut told) = (Tally::default(), Instant::now(), 0);
         for done in 1..=share {
-            if self.stop.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed) {
+            if self.control.is_over() {
                 return Err(Error::Interrupted);
             }
-            tally.ended = self.io(file, random.below(ios), &mut record, &mut tally)?;
-            self.counts[stream as usize].0.store(done, Ordering::Relaxed);
+            let ended = self.io(file, random.below(ios), &mut record, &mut tally)?;
+            if done == share || ended - told_at >= TOLD_EVERY {
+                self.control.count(done - told);
+                (told_at, told) = (ended, done);
+            }
             match sync {
                 // What is left at the end of a share is a commit, too: none of it would be flushed while it is measured.
                 SyncMode::Commit if done % commit_ios == 0 || done == share => self.commit(file, &mut tally)?,
-                SyncMode::Epoch if self.epoch.claim(tally.ended) => {
+                SyncMode::Epoch if self.epoch.claim(ended) => {
                     if self.journal.is_some() {
                         self.commit(file, &mut tally)?;
                     }
@@ -174,7 +122,6 @@ impl Shared<'_> {
                 _ => {}
             }
         }
-        tally.ended = Instant::now();
         Ok(tally)
     }
 
