@@ -4,6 +4,11 @@
 //! thinks. Tables are `tables.rs`, the five transactions `transaction.rs` and `statements.rs`, one connection's work `terminal.rs`; what must
 //! hold after each trial is `conditions.rs`.
 
+/// Texts with what each is called, a row each.
+macro_rules! named {
+    ($($name:literal: $text:literal,)*) => { [$(($name, $text)),*] };
+}
+
 mod conditions;
 mod names;
 mod statements;
