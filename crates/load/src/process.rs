@@ -61,8 +61,12 @@ impl Finished {
         if self.status.success() {
             return Ok(self);
         }
-        let (program, status) = (program.into(), self.status.to_string());
-        Err(Error::Program { program, status, log: self.last_lines() })
+        Err(self.failed(program, self.status.to_string()))
+    }
+
+    /// That it did not do what it was to: how it ended, and what it said last.
+    pub fn failed(&self, program: &str, status: String) -> Error {
+        Error::Program { program: program.into(), status, log: self.last_lines() }
     }
 }
 
@@ -124,11 +128,10 @@ pub fn run(
     match ended? {
         End::ByItself => Ok(finished),
         End::Interrupted => Err(Error::Interrupted),
-        End::TimedOut => Err(Error::Program {
-            program: arguments[0].clone(),
-            status: format!("a time-out: it was ended after {:.0} s", timeout.as_secs_f64()),
-            log: finished.last_lines(),
-        }),
+        End::TimedOut => {
+            let seconds = timeout.as_secs_f64();
+            Err(finished.failed(&arguments[0], format!("a time-out: it was ended after {seconds:.0} s")))
+        }
     }
 }
 
@@ -146,8 +149,7 @@ pub fn succeed(arguments: &[String], folder: &Path, interrupted: &AtomicBool) ->
     }
     // Its first complaint is the cause of the others, and the server's own log would stand in place of them.
     let cause = finished.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-    let status = format!("{}: {cause}", finished.status);
-    Err(Error::Program { program: arguments[0].clone(), status, log: finished.last_lines() })
+    Err(finished.failed(&arguments[0], format!("{}: {cause}", finished.status)))
 }
 
 /// Whether a file begins with these bytes.

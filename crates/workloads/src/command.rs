@@ -179,10 +179,10 @@ impl Workload for Command {
         let finished = self.execute(self.parameters.command(), context)?;
         let measured = self.extractors.iter().map(|extractor| {
             let value = extractor.value(&finished.stdout, &finished.stderr);
-            value.map(|value| extractor.metric.at(value)).map_err(|problem| Error::Program {
-                program: self.parameters.command()[0].clone(),
-                status: format!("{}, but without the metric `{}`: {problem}", finished.status, extractor.metric.name),
-                log: finished.last_lines(),
+            value.map(|value| extractor.metric.at(value)).map_err(|problem| {
+                let (status, name) = (finished.status, &extractor.metric.name);
+                let status = format!("{status}, but without the metric `{name}`: {problem}");
+                finished.failed(&self.parameters.command()[0], status)
             })
         });
         Ok(Outcome { seconds: finished.seconds, metrics: measured.collect::<Result<_, _>>()?, ..Outcome::all_right() })

@@ -198,7 +198,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Crypto { parameters: *self }))
+        Ok(self)
     }
 }
 
@@ -215,24 +215,16 @@ fn names(lists: &[&str]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The workload.
-struct Crypto {
-    parameters: Parameters,
-}
-
-impl Workload for Crypto {
+impl Workload for Parameters {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let mut outcome = Outcome::all_right();
-        for measurement in self.parameters.measurements() {
+        for measurement in self.measurements() {
             let finished = self.measure(&measurement, context)?;
             outcome.seconds += finished.seconds;
-            let rates = measurement.rates(&finished.stdout).map_err(|problem| Error::Program {
-                program: "openssl speed".into(),
-                status: format!(
-                    "{}, but without the rate of {}: {problem}",
-                    finished.status, measurement.algorithm.name
-                ),
-                log: finished.last_lines(),
+            let rates = measurement.rates(&finished.stdout).map_err(|problem| {
+                let name = &measurement.algorithm.name;
+                finished
+                    .failed("openssl speed", format!("{}, but without the rate of {name}: {problem}", finished.status))
             })?;
             outcome.metrics.extend(measurement.metrics.iter().zip(rates).map(|(metric, rate)| metric.at(rate)));
         }
@@ -240,16 +232,16 @@ impl Workload for Crypto {
     }
 }
 
-impl Crypto {
+impl Parameters {
     fn measure(&self, measurement: &Measurement, context: &Context) -> Result<Finished, Error> {
-        let seconds = self.parameters.time;
+        let seconds = self.time;
         let mut arguments =
             vec!["openssl".into(), "speed".into(), "-mr".into(), "-seconds".into(), format!("{seconds}")];
-        if self.parameters.clock == "elapsed" {
+        if self.clock == "elapsed" {
             arguments.push("-elapsed".into());
         }
-        if self.parameters.processes > 1 {
-            arguments.extend(["-multi".into(), self.parameters.processes.to_string()]);
+        if self.processes > 1 {
+            arguments.extend(["-multi".into(), self.processes.to_string()]);
         }
         let name = measurement.algorithm.name.clone();
         match measurement.block_bytes {

@@ -44,19 +44,15 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Null { time: Duration::from_secs_f64(self.time_seconds) }))
+        Ok(self)
     }
 }
 
-struct Null {
-    time: Duration,
-}
-
-impl Workload for Null {
+impl Workload for Parameters {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let started = Instant::now();
+        let (started, time) = (Instant::now(), Duration::from_secs_f64(self.time_seconds));
         let mut turns = 0_u64;
-        while started.elapsed() < self.time {
+        while started.elapsed() < time {
             Error::if_interrupted(context.interrupted)?;
             turns += 1;
         }

@@ -131,7 +131,7 @@ impl RocksDb {
             return Ok(finished);
         }
         let status = format!("{}: {}", finished.status, complaint.unwrap_or("it says nothing"));
-        Err(Error::Program { program: "db_bench".into(), status, log: finished.last_lines() })
+        Err(finished.failed("db_bench", status))
     }
 
     /// What the run did is what was asked for.
@@ -220,8 +220,7 @@ fn read(name: &str, finished: &Finished) -> Result<Output, Error> {
 }
 
 fn unreadable(problem: String, finished: &Finished) -> Error {
-    let status = format!("{}, but without a figure: {problem}", finished.status);
-    Error::Program { program: "db_bench".into(), status, log: finished.last_lines() }
+    finished.failed("db_bench", format!("{}, but without a figure: {problem}", finished.status))
 }
 
 fn folder(context: &Context) -> PathBuf {

@@ -139,19 +139,13 @@ impl Tally {
 
     /// A statement was refused with this code; gives whether that is what the log has.
     pub(super) fn refused(&mut self, expects: &Expects, code: &str, why: impl FnOnce() -> String) -> bool {
-        let logged = match expects {
-            Expects::Answer => {
-                self.fault(Fault::New, 1, why);
-                return false;
-            }
-            Expects::Unknown => {
-                self.fault(Fault::Unlogged, 1, why);
-                return false;
-            }
-            Expects::Failure(logged) => logged.as_deref(),
+        let Expects::Failure(logged) = expects else {
+            let fault = if matches!(expects, Expects::Answer) { Fault::New } else { Fault::Unlogged };
+            self.fault(fault, 1, why);
+            return false;
         };
         self.right += 1;
-        if logged.is_none_or(|logged| logged == code) {
+        if logged.as_deref().is_none_or(|logged| logged == code) {
             self.refused_as_logged += 1;
         } else {
             self.refused_otherwise += 1;

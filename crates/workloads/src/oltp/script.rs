@@ -82,15 +82,9 @@ impl Sql {
     /// How it counts.
     fn class(self) -> Class {
         match self {
-            Sql::Point
-            | Sql::Range
-            | Sql::Sum
-            | Sql::Ordered
-            | Sql::Distinct
-            | Sql::RandomPoints
-            | Sql::RandomRanges => Class::Read,
             Sql::UpdateK | Sql::UpdateC | Sql::Delete | Sql::DeleteAny | Sql::Insert | Sql::InsertNew => Class::Write,
             Sql::Begin | Sql::Commit => Class::Other,
+            _ => Class::Read,
         }
     }
 

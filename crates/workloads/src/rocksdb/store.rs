@@ -80,7 +80,7 @@ fn ldb(store: &Path, arguments: &[&str], context: &Context) -> Result<Finished, 
 }
 
 fn refused(finished: &Finished) -> Error {
-    Error::Program { program: "ldb".into(), status: finished.status.to_string(), log: finished.last_lines() }
+    finished.failed("ldb", finished.status.to_string())
 }
 
 #[cfg(test)]
