@@ -5,9 +5,8 @@ use super::tls::{Tls, Trust};
 use super::{Client, Engine, Pace, Source};
 use crate::asked::{self, Limit};
 use crate::duration;
-use crate::workload::{At, Context, Error, Outcome};
-use observe::latency::Latency;
-use observe::metric::{Measured, Metric};
+use crate::workload::{self, At, Context, Error, Outcome};
+use observe::metric::Metric;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -216,17 +215,11 @@ pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &
 /// What a run came to, with its right answers in each whole second.
 pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
     let seconds = tally.seconds;
-    let of_class = |class: usize| tally.classes[class - 1] as f64;
     let asked = tally.asked(limit);
     // No answer is not a fast one: what there was none of is left out.
-    let mean = |latency: &Latency| if latency.count() > 0 { latency.microseconds_mean() } else { f64::NAN };
-    let values = [
-        tally.right as f64 / seconds,
-        mean(&tally.total),
-        mean(&tally.connect),
-        mean(&tally.connection),
-        mean(&tally.response),
-        mean(&tally.transfer),
+    let means = [&tally.total, &tally.connect, &tally.connection, &tally.response, &tally.transfer]
+        .map(|latency| if latency.count() > 0 { latency.microseconds_mean() } else { f64::NAN });
+    let sent = [
         tally.requests as f64,
         tally.answers as f64,
         tally.connections as f64 / seconds,
@@ -236,17 +229,16 @@ pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
         tally.received_bytes as f64 / seconds,
         tally.body_bytes as f64 / seconds,
         tally.body_bytes as f64 / tally.right.max(1) as f64,
-        of_class(1),
-        of_class(2),
-        of_class(3),
-        of_class(4),
-        of_class(5),
+    ];
+    let classes = tally.classes.map(|answers| answers as f64);
+    let own = [
         tally.late as f64,
         tally.resent as f64,
         tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6,
         tally.uring_threads as f64,
     ];
-    let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+    let values = [tally.right as f64 / seconds].into_iter().chain(means).chain(sent).chain(classes).chain(own);
+    let mut metrics = workload::figures(METRICS, values);
     metrics.retain(|measured| measured.value.is_finite());
     Outcome {
         seconds,
