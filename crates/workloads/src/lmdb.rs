@@ -1,6 +1,6 @@
 //! LMDB's environment, as each workload that stores in it opens and writes it.
 
-use heed::{Env, EnvFlags, EnvOpenOptions, RwTxn};
+use heed::{Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
 use load::engines::lmdb::ENGINE;
 use load::workload::Error;
 use std::path::Path;
@@ -30,6 +30,14 @@ pub fn write<T>(env: &Env, act: impl FnOnce(&mut RwTxn) -> heed::Result<T>) -> h
     let done = act(&mut transaction)?;
     transaction.commit()?;
     Ok(done)
+}
+
+/// Reads in a transaction of its own.
+///
+/// # Errors
+/// When LMDB refuses.
+pub fn read<T>(env: &Env, act: impl FnOnce(&RoTxn) -> heed::Result<T>) -> heed::Result<T> {
+    act(&env.read_txn()?)
 }
 
 /// What can't be done.

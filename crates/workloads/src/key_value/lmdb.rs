@@ -83,11 +83,7 @@ impl Store for Lmdb {
 
     fn count(&self, place: &Place) -> Result<u64, Error> {
         let opened = self.open(place)?;
-        let count = || {
-            let transaction = opened.env.read_txn()?;
-            opened.table.len(&transaction)
-        };
-        count().map_err(failed("count its records"))
+        lmdb::read(&opened.env, |transaction| opened.table.len(transaction)).map_err(failed("count its records"))
     }
 
     fn connect(&self, place: &Place) -> Result<Box<dyn Session>, Error> {

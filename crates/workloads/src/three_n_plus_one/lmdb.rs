@@ -6,7 +6,7 @@ use super::{Parameters, folder};
 use crate::lmdb::{self, failed};
 use heed::byteorder::BigEndian;
 use heed::types::{Str, U64, Unit};
-use heed::{Database, Env, RwTxn};
+use heed::{Database, Env, RoTxn, RwTxn};
 use load::engines::lmdb::ENGINE;
 use load::workload::Error;
 use observe::durability::{Class, Durability};
@@ -59,6 +59,10 @@ impl Lmdb {
         lmdb::write(&self.env, act).map_err(failed(action))
     }
 
+    fn read<T>(&self, action: &str, act: impl FnOnce(&RoTxn) -> heed::Result<T>) -> Result<T, Error> {
+        lmdb::read(&self.env, act).map_err(failed(action))
+    }
+
     /// Raises a shared maximum and gives what it is then.
     fn raise(&self, transaction: &mut RwTxn, name: &str, value: u64) -> heed::Result<u64> {
         let known = self.total.get(transaction, name)?.unwrap_or(0);
@@ -84,15 +88,9 @@ impl Store for Lmdb {
     }
 
     fn unfinished_blocks(&mut self) -> Result<u64, Error> {
-        let count = || -> heed::Result<u64> {
-            let transaction = self.env.read_txn()?;
-            let mut count = 0;
-            for entry in self.block.iter(&transaction)? {
-                count += u64::from(entry?.1 & 1 == 0);
-            }
-            Ok(count)
-        };
-        count().map_err(failed("count blocks"))
+        self.read("count blocks", |transaction| {
+            self.block.iter(transaction)?.map(|entry| Ok(u64::from(entry?.1 & 1 == 0))).sum()
+        })
     }
 
     fn release_claims(&mut self) -> Result<(), Error> {
@@ -110,25 +108,15 @@ impl Store for Lmdb {
     }
 
     fn totals(&mut self) -> Result<Totals, Error> {
-        let read = || -> heed::Result<Totals> {
-            let transaction = self.env.read_txn()?;
-            let number = |name: &str| Ok::<u64, heed::Error>(self.total.get(&transaction, name)?.unwrap_or(0));
-            Ok(Totals {
-                longest: number("longest")?,
-                highest: number("highest")?,
-                reads: number("reads")?,
-                updates: number("updates")?,
-            })
-        };
-        read().map_err(failed("read the totals"))
+        self.read("read the totals", |transaction| {
+            let number = |name: &str| Ok::<u64, heed::Error>(self.total.get(transaction, name)?.unwrap_or(0));
+            let (longest, highest) = (number("longest")?, number("highest")?);
+            Ok(Totals { longest, highest, reads: number("reads")?, updates: number("updates")? })
+        })
     }
 
     fn numbers(&mut self) -> Result<u64, Error> {
-        let count = || -> heed::Result<u64> {
-            let transaction = self.env.read_txn()?;
-            self.step.remap_data_type::<Unit>().len(&transaction)
-        };
-        count().map_err(failed("count numbers"))
+        self.read("count numbers", |transaction| self.step.remap_data_type::<Unit>().len(transaction))
     }
 }
 
@@ -145,11 +133,10 @@ impl Shared for Lmdb {
 
     fn steps(&mut self, n: u64) -> Result<Option<u64>, Error> {
         self.spelling.write(n, &mut self.key);
-        let find = || -> heed::Result<Option<Option<u64>>> {
-            let transaction = self.env.read_txn()?;
-            Ok(self.step.get(&transaction, &self.key)?.map(|text| self.spelling.read(text)))
-        };
-        steps_of(n, find().map_err(failed("look up a number"))?)
+        let found = self.read("look up a number", |transaction| {
+            Ok(self.step.get(transaction, &self.key)?.map(|text| self.spelling.read(text)))
+        });
+        steps_of(n, found?)
     }
 
     fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {
