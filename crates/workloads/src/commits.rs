@@ -25,7 +25,7 @@ pub use look::{Look, look, look_at_embedded, questions};
 use crate::ack_log::{self, AckLog};
 use crate::steps::Steps;
 use load::engines;
-use load::sql::{self, Engine, Place, Pragmas, same};
+use load::sql::{Engine, Place, Pragmas, same};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Measured, Metric};
@@ -47,7 +47,7 @@ pub static KIND: Kind = Kind {
     read: workload::read::<Parameters>,
 };
 
-const SETTINGS: &[Setting] = &[
+const SETTINGS: &[Setting] = load::with_pragmas![
     Setting::new("engine", Is::Choice(engines::NAMES), engines::sqlite::ENGINE.name).help("The database."),
     Setting::new("connections", Is::Integer { min: 1, max: 64 }, "2")
         .help("Streams of commits, each on a connection and on rows of its own."),
@@ -67,12 +67,6 @@ const SETTINGS: &[Setting] = &[
     Setting::new("acknowledge", Is::Choice(&["after-commit", "before-commit", "always"]), "after-commit")
         .help("Which moment is written down as the acknowledgement's. `before-commit` and `always`, whatever the database answers, are planted bugs, with which the measurements themselves are tested: they must be found."),
     Setting::new("sync", Is::Choice(&["commit", "none"]), "commit").help("Whether LMDB flushes each commit."),
-    sql::JOURNAL_MODE,
-    sql::SYNCHRONOUS,
-    sql::PAGE_SIZE,
-    sql::CACHE_SIZE,
-    sql::MMAP_SIZE,
-    sql::BUSY_TIMEOUT,
 ];
 
 const METRICS: &[Metric] =

@@ -34,7 +34,7 @@ pub static KIND: Kind = Kind {
     read: workload::read::<Parameters>,
 };
 
-const SETTINGS: &[Setting] = &[
+const SETTINGS: &[Setting] = load::with_pragmas![
     Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::sqlite::ENGINE.name)
         .help("The database: embedded SQLite, or a server that `[service.NAME]` configures."),
     Setting::new("mix", Is::Choice(&[
@@ -73,12 +73,6 @@ const SETTINGS: &[Setting] = &[
     sql_load::ERRORS_MAX,
     Setting::new("begin", Is::Choice(&["immediate", "deferred"]), "immediate")
         .help("How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried."),
-    sql::JOURNAL_MODE,
-    sql::SYNCHRONOUS,
-    sql::PAGE_SIZE,
-    sql::CACHE_SIZE,
-    sql::MMAP_SIZE,
-    sql::BUSY_TIMEOUT,
 ];
 
 /// Checked parameters.

@@ -46,7 +46,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-const SETTINGS: &[Setting] = &[
+const SETTINGS: &[Setting] = load::with_pragmas![
     Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::postgres::ENGINE.name)
         .help("The database: a server that `[service.NAME]` configures, or embedded SQLite."),
     Setting::new("warehouses", Is::Integer { min: 1, max: 30_000 }, "1")
@@ -64,12 +64,6 @@ const SETTINGS: &[Setting] = &[
     sql_load::RETRY,
     sql_load::RECONNECT,
     sql_load::ERRORS_MAX,
-    sql::JOURNAL_MODE,
-    sql::SYNCHRONOUS,
-    sql::PAGE_SIZE,
-    sql::CACHE_SIZE,
-    sql::MMAP_SIZE,
-    sql::BUSY_TIMEOUT,
 ];
 
 /// Metrics of this load, the primary one first; then what every load on a database has.

@@ -12,7 +12,7 @@ use connection::Connection;
 use files::Files;
 pub(crate) use files::{dump, weakened};
 use load::engines;
-use load::sql::{self, Database, Engine, Place, Pragmas};
+use load::sql::{Database, Engine, Place, Pragmas};
 use load::sql_load::{self, Load, Protocol, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -33,7 +33,7 @@ pub static KIND: Kind = Kind {
     read: workload::read::<Parameters>,
 };
 
-const SETTINGS: &[Setting] = &[
+const SETTINGS: &[Setting] = load::with_pragmas![
     Setting::new("engine", Is::Choice(engines::SQL_NAMES), engines::postgres::ENGINE.name)
         .help("The database: a server that `[service.NAME]` configures, or embedded SQLite."),
     Setting::new("scripts", Is::TextList, "[]")
@@ -59,12 +59,6 @@ const SETTINGS: &[Setting] = &[
     sql_load::RETRY,
     sql_load::RECONNECT,
     sql_load::ERRORS_MAX,
-    sql::JOURNAL_MODE,
-    sql::SYNCHRONOUS,
-    sql::PAGE_SIZE,
-    sql::CACHE_SIZE,
-    sql::MMAP_SIZE,
-    sql::BUSY_TIMEOUT,
 ];
 
 /// Checked parameters.

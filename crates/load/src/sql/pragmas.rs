@@ -50,6 +50,17 @@ pub const MMAP_SIZE: Setting = Setting::new("mmap_size", Is::Bytes { min: 0, max
 pub const BUSY_TIMEOUT: Setting = Setting::new("busy_timeout", Is::Seconds { min: 0.0, max: 3600.0 }, "5s")
     .help("How long a connection waits for another's lock before the transaction is tried again.");
 
+/// The settings of a kind that stores in SQLite, too: its own, and after them these.
+#[macro_export]
+macro_rules! with_pragmas {
+    ($($own:expr),* $(,)?) => {
+        &[
+            $($own,)* $crate::sql::JOURNAL_MODE, $crate::sql::SYNCHRONOUS, $crate::sql::PAGE_SIZE, $crate::sql::CACHE_SIZE,
+            $crate::sql::MMAP_SIZE, $crate::sql::BUSY_TIMEOUT,
+        ]
+    };
+}
+
 impl Pragmas {
     /// What they do to durability.
     pub fn durability(&self) -> Durability {
@@ -83,15 +94,7 @@ pub fn durability(journal: &str, synchronous: &str) -> Durability {
 impl Default for Pragmas {
     /// A write-ahead log that is flushed at every commit; the rest as SQLite has it.
     fn default() -> Pragmas {
-        Pragmas {
-            journal_mode: "wal".into(),
-            synchronous: "full".into(),
-            page_bytes: 4096,
-            cache_bytes: 2 << 20,
-            mmap_bytes: 0,
-            busy_timeout_seconds: 5.0,
-            begin_immediate: true,
-        }
+        settings::typed(&settings::defaults(crate::with_pragmas![]))
     }
 }
 

@@ -4,7 +4,7 @@ use super::mix::{self, Mix};
 use super::store::{Shape, Store};
 use super::{AOF_REWRITE_SECONDS, KeyValue, METRICS, etcd, lmdb, redis, tables, value};
 use load::engines;
-use load::sql::{self, Engine, Pragmas};
+use load::sql::{Engine, Pragmas};
 use load::sql_load::DRIVER_THREADS;
 use load::workload::{Error, Estimate, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
@@ -23,7 +23,7 @@ const ENGINES: &[&str] = &[
 ];
 
 /// Its settings.
-pub const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[Setting] = load::with_pragmas![
     Setting::new("engine", Is::Choice(ENGINES), engines::redis::ENGINE.name)
         .help("The store: a server that `[service.NAME]` configures, or embedded LMDB or SQLite."),
     Setting::new("mix", Is::Choice(mix::NAMES), "a")
@@ -48,12 +48,6 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("sync", Is::Choice(&["commit", "none"]), "commit").help("Whether LMDB flushes each write."),
     Setting::new("map_size", Is::Bytes { min: 1 << 20, max: 1 << 44 }, "16GiB")
         .help("LMDB's address space; the file is only as large as its data."),
-    sql::JOURNAL_MODE,
-    sql::SYNCHRONOUS,
-    sql::PAGE_SIZE,
-    sql::CACHE_SIZE,
-    sql::MMAP_SIZE,
-    sql::BUSY_TIMEOUT,
 ];
 
 /// Checked parameters.
