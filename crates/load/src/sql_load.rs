@@ -15,37 +15,12 @@ pub use wire::Keep;
 pub use work::{TransactionWorkload, Transactions};
 
 use crate::asked;
-use crate::sql::{COUNTERS, Database, Place};
-use crate::workload::{Context, Error};
+use crate::sql::COUNTERS;
 use observe::metric::Metric;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
 use settings::{Kind as Is, Setting};
-
-/// The sessions that a run leaves to the one that goes on.
-#[derive(Default)]
-pub struct Sessions(Vec<Session>);
-
-impl Sessions {
-    /// Before a run: a new one has new connections and starts at the same point of the checkpoint cycle as every other; one that goes on is
-    /// amid both.
-    ///
-    /// # Errors
-    /// When the database makes no checkpoint.
-    pub fn begin(&mut self, database: &dyn Database, context: &Context) -> Result<(), Error> {
-        if context.goes_on {
-            return Ok(());
-        }
-        self.close();
-        database.checkpoint(&Place::of(context))
-    }
-
-    /// Ends them.
-    pub fn close(&mut self) {
-        self.0.clear();
-    }
-}
 
 /// How statements are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! context switches. An embedded database does its work in the thread, so there each connection has a thread of its own.
 
 use super::client::{Client, Progress, Script, Session, Statements};
-use super::{Load, METRICS, Sessions};
+use super::{Load, METRICS};
 use crate::asked::{Asked, Limit, Wrong};
 use crate::deadline::{self, Ends};
 use crate::duration;
@@ -102,7 +102,7 @@ pub struct Driven<S> {
 pub fn drive<S: Script>(
     load: &Load,
     database: &dyn Database,
-    sessions: &mut Sessions,
+    sessions: &mut Vec<Session>,
     context: &mut Context,
     script: impl Fn(usize) -> S + Sync,
 ) -> Result<Driven<S>, Error> {
@@ -110,7 +110,7 @@ pub fn drive<S: Script>(
     let is_embedded = database.engine().is_embedded;
     let threads = if is_embedded { load.threads } else { load.driver_threads.min(load.threads) };
     let shared = Shared::new(load, context.interrupted);
-    let left = Mutex::new(std::mem::take(&mut sessions.0));
+    let left = Mutex::new(std::mem::take(sessions));
     let connect = |thread: usize, ()| {
         // An embedded engine works in these threads: they are what is measured.
         if !is_embedded {
@@ -132,7 +132,7 @@ pub fn drive<S: Script>(
         for (of_line, script, session) in of_lines {
             counted.push(of_line);
             scripts.push(script);
-            sessions.0.push(session);
+            sessions.push(session);
         }
     }
     let kinds = scripts.first().map(S::kinds).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::engines::sqlite::Sqlite;
 use crate::sql::Pragmas;
-use crate::workload::Outcome;
+use crate::workload::{Context, Error, Outcome};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -111,7 +111,7 @@ fn run(load: &Load, script: impl Fn(usize) -> Sleeping + Sync) -> Outcome {
         progress: &mut |_, _| {},
     };
     let database = Sqlite(Pragmas { journal_mode: "delete".into(), synchronous: "off".into(), ..Pragmas::default() });
-    drive(load, &database, &mut Sessions::default(), context, script).expect("it runs").outcome
+    drive(load, &database, &mut Vec::new(), context, script).expect("it runs").outcome
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {

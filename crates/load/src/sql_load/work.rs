@@ -1,6 +1,6 @@
 //! A kind of transactions at work on a database: what all kinds do alike, around what is a kind's own.
 
-use super::{Load, Script, Sessions, drive};
+use super::{Load, Script, Session, drive};
 use crate::sql::{Database, Place};
 use crate::workload::{Context, Error, Outcome, Workload, load_seconds};
 use observe::metric::Measured;
@@ -52,14 +52,15 @@ pub trait Transactions: Sync {
 pub struct TransactionWorkload<T> {
     transactions: T,
     database: Box<dyn Database>,
-    sessions: Sessions,
+    /// What a run leaves to the one that goes on.
+    sessions: Vec<Session>,
     runs: u64,
 }
 
 impl<T: Transactions> TransactionWorkload<T> {
     /// These transactions on this database.
     pub fn new(transactions: T, database: Box<dyn Database>) -> TransactionWorkload<T> {
-        TransactionWorkload { transactions, database, sessions: Sessions::default(), runs: 0 }
+        TransactionWorkload { transactions, database, sessions: Vec::new(), runs: 0 }
     }
 }
 
@@ -72,7 +73,11 @@ impl<T: Transactions> Workload for TransactionWorkload<T> {
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let (place, database) = (Place::of(context), &*self.database);
-        self.sessions.begin(database, context)?;
+        // A new run has new connections and starts at the same point of the checkpoint cycle as every other; one that goes on is amid both.
+        if !context.goes_on {
+            self.sessions.clear();
+            database.checkpoint(&place)?;
+        }
         // Every run does other transactions than the one before.
         self.runs += 1;
         let before = database.counters(&place)?;
@@ -89,12 +94,12 @@ impl<T: Transactions> Workload for TransactionWorkload<T> {
     }
 
     fn cool(&mut self) -> Result<(), Error> {
-        self.sessions.close();
+        self.sessions.clear();
         Ok(())
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.sessions.close();
+        self.sessions.clear();
         let (place, database) = (Place::of(context), &*self.database);
         database.check(&place, &self.transactions.tables(database, &place)?)?;
         self.transactions.verify(database, &place)
