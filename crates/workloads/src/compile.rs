@@ -250,11 +250,8 @@ impl Compile {
         if said.status.success() && found == expected {
             return Ok(());
         }
-        Err(Error::wrong_data(
-            format!("what the built {} prints", path.display()),
-            expected,
-            format!("{found:?} ({})", said.status),
-        ))
+        let place = format!("what the built {} prints", path.display());
+        Err(Error::wrong_data(place, expected, format!("{found:?} ({})", said.status)))
     }
 
     /// Runs a command of the study in the tree.

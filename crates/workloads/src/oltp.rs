@@ -272,11 +272,8 @@ impl Oltp {
             while let Some((row, hashes)) = rows.next_if(|next| next.0.0 == *table && next.0.1 <= last) {
                 let found = texts.get(row.1.to_string().as_str()).copied();
                 if !hashes.is_empty() && !found.is_some_and(|c| hashes.contains(&acknowledged::hash(c))) {
-                    return Err(Error::wrong_data(
-                        format!("c of row {} of {name}", row.1),
-                        "what an acknowledged transaction wrote last",
-                        found.unwrap_or("no row"),
-                    ));
+                    let (place, found) = (format!("c of row {} of {name}", row.1), found.unwrap_or("no row"));
+                    return Err(Error::wrong_data(place, "what an acknowledged transaction wrote last", found));
                 }
             }
         }

@@ -272,24 +272,13 @@ fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Out
 
 /// The original's fields: range, streams, block, longest, highest, seconds, updates, reads, updates/s, reads/s.
 fn result_line(parameters: &Parameters, totals: &Totals, seconds: f64) -> String {
-    let whole = [
-        grouped(parameters.from),
-        grouped(parameters.to),
-        grouped(parameters.streams),
-        parameters.block_said(),
-        grouped(totals.longest),
-        grouped(totals.highest),
-    ];
-    let rate = |count: u64| grouped((count as f64 / seconds) as u64);
-    let (updates, reads) = (totals.updates, totals.reads);
-    format!(
-        "{} {seconds:.2} {} {} {} {}",
-        whole.join(" "),
-        grouped(updates),
-        grouped(reads),
-        rate(updates),
-        rate(reads)
-    )
+    let words = |numbers: &[u64]| numbers.iter().map(|number| grouped(*number)).collect::<Vec<_>>().join(" ");
+    let rate = |count: u64| (count as f64 / seconds) as u64;
+    let Totals { longest, highest, reads, updates } = *totals;
+    let asked = words(&[parameters.from, parameters.to, parameters.streams]);
+    let (block, found) = (parameters.block_said(), words(&[longest, highest]));
+    let done = words(&[updates, reads, rate(updates), rate(reads)]);
+    format!("{asked} {block} {found} {seconds:.2} {done}")
 }
 
 /// Recomputes a thousand integers spread over the range, and holds the maximum against them.

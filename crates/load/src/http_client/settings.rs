@@ -205,11 +205,8 @@ pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &
     let fault = Fault::all().into_iter().find(|fault| tally.faults[*fault as usize] > 0);
     let Some(fault) = fault else { return Ok(()) };
     let why = tally.first[fault as usize].clone().unwrap_or_default();
-    Err(Error::wrong_data(
-        format!("{} of the site's first {requests} answers", tally.faults()),
-        "what its pages hold",
-        format!("{}: {why}", fault.words()),
-    ))
+    let place = format!("{} of the site's first {requests} answers", tally.faults());
+    Err(Error::wrong_data(place, "what its pages hold", format!("{}: {why}", fault.words())))
 }
 
 /// What a run came to, with its right answers in each whole second.

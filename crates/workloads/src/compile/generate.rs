@@ -119,11 +119,8 @@ impl Program {
         let guard = name(unit).to_uppercase();
         let mut text = format!("#ifndef {guard}_H\n#define {guard}_H\n\n#include \"state.h\"\n\n");
         for function in 0..self.units[unit].len() {
-            let _ = writeln!(
-                text,
-                "uint64_t {}(struct state *state, uint64_t x, uint64_t y);",
-                function_name(unit, function)
-            );
+            let name = function_name(unit, function);
+            let _ = writeln!(text, "uint64_t {name}(struct state *state, uint64_t x, uint64_t y);");
         }
         text.push_str("\n#endif\n");
         text

@@ -85,11 +85,10 @@ pub fn check(path: &Path, block_size: usize, serials: &[u64], interrupted: &Atom
     }
     match (0..).zip(seen.iter().zip(serials)).find(|(_, (seen, serial))| seen != serial) {
         None => Ok(()),
-        Some((block, (seen, serial))) => Err(Error::wrong_data(
-            format!("{}, block {block}", path.display()),
-            format!("{serial} records"),
-            format!("{seen}"),
-        )),
+        Some((block, (seen, serial))) => {
+            let place = format!("{}, block {block}", path.display());
+            Err(Error::wrong_data(place, format!("{serial} records"), seen.to_string()))
+        }
     }
 }
 

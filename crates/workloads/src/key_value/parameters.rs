@@ -183,10 +183,8 @@ impl WorkloadSettings for Parameters {
             problems.push(format!("`aof_rewrite` is of redis: {name} has no append-only file"));
         }
         if self.aof_rewrite_seconds >= self.time_seconds {
-            problems.push(format!(
-                "`aof_rewrite` ({} s) is not within a run (`time`, {} s)",
-                self.aof_rewrite_seconds, self.time_seconds
-            ));
+            let (begins, ends) = (self.aof_rewrite_seconds, self.time_seconds);
+            problems.push(format!("`aof_rewrite` ({begins} s) is not within a run (`time`, {ends} s)"));
         }
         if self.is_etcd() && self.shape().record_bytes() > etcd::RECORD_BYTES_MAX {
             let (has, takes) = (self.shape().record_bytes(), etcd::RECORD_BYTES_MAX);

@@ -66,10 +66,8 @@ impl Sql {
             Sql::Insert => format!("INSERT INTO {table} (id, k, c, pad) VALUES ($1, $2, $3, $4)"),
             Sql::InsertNew => format!("INSERT INTO {table} (k, c, pad) VALUES ($1, $2, $3)"),
             Sql::RandomPoints => {
-                format!(
-                    "SELECT id, k, c, pad FROM {table} WHERE k IN ({})",
-                    list(&|index| format!("${}", index + 1), ", ")
-                )
+                let marks = list(&|index| format!("${}", index + 1), ", ");
+                format!("SELECT id, k, c, pad FROM {table} WHERE k IN ({marks})")
             }
             Sql::RandomRanges => {
                 let one = |index: usize| format!("k BETWEEN ${} AND ${}", 2 * index + 1, 2 * index + 2);

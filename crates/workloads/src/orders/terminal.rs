@@ -167,16 +167,9 @@ impl Terminal {
         let mut data = String::with_capacity(DATA_BYTES_MAX + 64);
         let (warehouse, district) = i.customer_at;
         let cents = i.amount_cents;
-        let _ = write!(
-            data,
-            "{} {district} {warehouse} {} {} {}.{:02}|{}",
-            known.customer,
-            i.district,
-            i.warehouse,
-            cents / 100,
-            cents % 100,
-            known.data
-        );
+        let Known { customer, data: before, .. } = &*known;
+        let own = format!("{} {}", i.district, i.warehouse);
+        let _ = write!(data, "{customer} {district} {warehouse} {own} {}.{:02}|{before}", cents / 100, cents % 100);
         data.truncate(DATA_BYTES_MAX);
         known.data = data;
     }

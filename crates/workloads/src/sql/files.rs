@@ -305,10 +305,8 @@ fn dump_problem(head: &[u8], tail: &[u8], engine: &Engine) -> Option<String> {
         .flat_map(|(known, forms)| forms.iter().map(move |form| (known, form)))
         .find(|(_, form)| form.is_form_of(head))?;
     if *loads != engine {
-        return Some(format!(
-            "it is {}, which {} does not load: set engine = \"{}\"",
-            form.what, engine.name, loads.name
-        ));
+        let (what, asked, right) = (form.what, engine.name, loads.name);
+        return Some(format!("it is {what}, which {asked} does not load: set engine = \"{right}\""));
     }
     form.problem(head, tail)
 }

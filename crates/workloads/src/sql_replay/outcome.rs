@@ -74,10 +74,8 @@ fn notes(log: &Log, tally: &Tally) -> Vec<String> {
         notes.push(format!("Statements of the log that are not replayed: {}.", left_out.join("; ")));
     }
     if log.bad_lines > 0 {
-        notes.push(format!(
-            "{} of {} lines of the log could not be read: their statements are missing.",
-            log.bad_lines, log.lines
-        ));
+        let (bad, all) = (log.bad_lines, log.lines);
+        notes.push(format!("{bad} of {all} lines of the log could not be read: their statements are missing."));
     }
     notes.extend(log.notes.iter().cloned());
     if tally.rows_differ > 0 {
