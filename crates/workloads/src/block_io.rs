@@ -161,8 +161,7 @@ impl Workload for BlockIoWorkload {
     fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
         if self.is_allocated {
             let job = at(&self.job, context);
-            file::allocate(&job)?;
-            self.state = file::state_after_allocate(&job);
+            self.state = file::allocate(&job)?;
         }
         Ok(())
     }

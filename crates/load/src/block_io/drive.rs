@@ -43,18 +43,14 @@ pub struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// Room for a block, filled, so that none of its memory is touched for the first time while it is measured.
-    pub fn buffer(&self, which: u64) -> Aligned {
-        self.buffers(which, 1)
-    }
-
     /// Room for as many blocks as are compressed together, each with bytes of its own, when blocks are written.
     pub fn buffers_of_neighbours(&self) -> Aligned {
         let writes = self.job.pattern.writes();
         self.buffers(0, if writes { COMPRESSED_BYTES.div_ceil(self.job.block_size) } else { 1 })
     }
 
-    fn buffers(&self, first: u64, count: usize) -> Aligned {
+    /// Room for blocks, filled, so that none of its memory is touched for the first time while it is measured.
+    pub fn buffers(&self, first: u64, count: usize) -> Aligned {
         let mut buffers = Aligned::new(count * self.job.block_size);
         for (which, buffer) in (first..).zip(buffers.bytes().chunks_mut(self.job.block_size)) {
             self.noise.fill(buffer, which);

@@ -52,18 +52,14 @@ pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
 }
 
 /// Makes the file anew with room for all blocks and none of them written, as a log that grows into space that it has reserved: a flush of such
-/// a write must also flush where the block lies.
-pub fn allocate(job: &BlockIo) -> Result<(), Error> {
+/// a write must also flush where the block lies. Gives what that leaves: no block was written.
+pub fn allocate(job: &BlockIo) -> Result<FileState, Error> {
     let file = File::create(&job.path).map_err(Error::doing("create", &job.path))?;
     let bytes = job.blocks() * job.block_size as u64;
     nix::fcntl::posix_fallocate(&file, 0, bytes as i64)
         .map_err(|errno| Error::file("allocate room for", &job.path, errno.into()))?;
-    file.sync_all().map_err(Error::doing("flush", &job.path))
-}
-
-/// What [`allocate`] leaves: no block was written.
-pub fn state_after_allocate(job: &BlockIo) -> FileState {
-    FileState::with_serials(job, 0)
+    file.sync_all().map_err(Error::doing("flush", &job.path))?;
+    Ok(FileState::with_serials(job, 0))
 }
 
 /// Asks the kernel to drop its cached copy. A hint: tmpfs keeps its own.

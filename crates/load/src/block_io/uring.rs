@@ -89,7 +89,8 @@ struct Flight {
 
 impl Flight {
     fn new(setup: &Setup) -> Flight {
-        let slot = |index: usize| Slot { buffer: setup.buffer(index as u64), block: u64::MAX, began: Instant::now() };
+        let slot =
+            |index: usize| Slot { buffer: setup.buffers(index as u64, 1), block: u64::MAX, began: Instant::now() };
         let depth = setup.job.depth;
         Flight { slots: (0..depth).map(slot).collect(), idle: (0..depth).collect(), in_flight: 0, started: 0 }
     }

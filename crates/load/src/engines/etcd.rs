@@ -32,24 +32,15 @@ pub fn connect(place: &Place) -> Result<Etcd, Error> {
     Etcd::connect_to(&server(place, ENGINE.name)?.address()).map_err(failed("be reached"))
 }
 
-/// How long its flushes and its batches took, by its own histograms, since it was started: in seconds.
-#[derive(Debug)]
-pub struct DiskTimes {
-    /// Flushes of the write-ahead log.
-    pub wal_fsync: Option<Histogram>,
-    /// Batches that reached the file of keys.
-    pub backend_commit: Option<Histogram>,
-}
-
-/// Asks it.
+/// How long the flushes of its log took, and the batches that reached its file of keys, by its own histograms since it was started: in seconds.
 ///
 /// # Errors
 /// When it does not say.
-pub fn disk_times(place: &Place) -> Result<DiskTimes, Error> {
+pub fn disk_times(place: &Place) -> Result<[Option<Histogram>; 2], Error> {
     let text =
         wire::etcd::metrics(&server(place, ENGINE.name)?.address()).map_err(failed("say how long its flushes took"))?;
     let of = |name: &str| Histogram::read(&text, &format!("etcd_disk_{name}_duration_seconds"));
-    Ok(DiskTimes { wal_fsync: of("wal_fsync"), backend_commit: of("backend_commit") })
+    Ok(["wal_fsync", "backend_commit"].map(of))
 }
 
 /// A refusal or loss as a workload's error.

@@ -111,15 +111,15 @@ impl Parameters {
     /// The store.
     pub fn store(&self) -> Box<dyn Store> {
         if self.is_redis() {
-            return Box::new(redis::Redis::new(self.shape()));
+            return Box::new(redis::Redis(self.shape()));
         }
         if self.is_etcd() {
-            return Box::new(etcd::Etcd::new(self.shape()));
+            return Box::new(etcd::Etcd(self.shape()));
         }
         if self.is_lmdb() {
             return Box::new(lmdb::Lmdb::new(self.shape(), self.map_bytes, self.sync == "commit"));
         }
-        Box::new(tables::Tables::new(self.engine.database(&self.pragmas), self.shape()))
+        Box::new(tables::Tables { database: self.engine.database(&self.pragmas), shape: self.shape() })
     }
 
     /// In Redis' memory; in files it is less, and with what updates leave no more than twice as much.

@@ -22,14 +22,9 @@ const END: &[u8] = b"\r\n";
 const LOADING: usize = 200;
 
 /// Records in Redis.
-pub struct Redis(Shape);
+pub struct Redis(pub Shape);
 
 impl Redis {
-    /// Of this shape.
-    pub fn new(shape: Shape) -> Redis {
-        Redis(shape)
-    }
-
     fn session(&self, place: &Place) -> Result<RedisSession, Error> {
         let names: Vec<Vec<u8>> = (0..self.0.fields).map(|field| format!("field{field}").into_bytes()).collect();
         let (client, shape) = (connect(place)?, self.0);

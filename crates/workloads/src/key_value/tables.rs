@@ -15,16 +15,11 @@ const KEY: &str = "ycsb_key";
 
 /// Records in a table.
 pub struct Tables {
-    database: Box<dyn Database>,
-    shape: Shape,
+    pub database: Box<dyn Database>,
+    pub shape: Shape,
 }
 
 impl Tables {
-    /// Of this shape.
-    pub fn new(database: Box<dyn Database>, shape: Shape) -> Tables {
-        Tables { database, shape }
-    }
-
     fn columns(&self) -> Vec<String> {
         (0..self.shape.fields).map(|field| format!("field{field}")).collect()
     }
