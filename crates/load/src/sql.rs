@@ -111,6 +111,19 @@ impl Engine {
     }
 }
 
+/// A server without SQL and without more to say of it: each engine says in what it differs.
+pub const PLAIN: Engine = Engine {
+    name: "",
+    page_bytes: 4096,
+    is_embedded: false,
+    sql: None,
+    small_row_bytes: 0.0,
+    power_cuts_of: &[],
+    unmeasured: |_| None,
+    opens_once: false,
+    file_kind: |_| "database",
+};
+
 impl PartialEq for Engine {
     fn eq(&self, other: &Engine) -> bool {
         self.name == other.name

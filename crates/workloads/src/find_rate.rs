@@ -193,10 +193,8 @@ impl Workload for FindRate {
         })?;
         if found.rate == 0.0 {
             let why = tries.failed.last().map(|failed| failed.why.clone()).unwrap_or_default();
-            return Err(Error::Parameter {
-                setting: "rate_min",
-                problem: format!("no rate holds, from this one on: {why}"),
-            });
+            let problem = format!("no rate holds, from this one on: {why}");
+            return Err(Error::Parameter { setting: "rate_min", problem });
         }
         let mut notes = tries.notes();
         if found.failing == 0.0 {

@@ -243,10 +243,8 @@ impl Workload for SqlReplay {
             threads: self.parameters.driver_threads,
             interrupted: context.interrupted,
         };
-        let over = || Error::Parameter {
-            setting: "log",
-            problem: "all of it has been replayed, and nothing can be twice".into(),
-        };
+        let over = "all of it has been replayed, and nothing can be twice";
+        let over = || Error::Parameter { setting: "log", problem: over.into() };
         let tally = replay.run(&self.log, &means, context.progress)?.ok_or_else(over)?;
         if tally.asked() == 0 {
             let problem =

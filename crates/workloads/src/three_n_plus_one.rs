@@ -252,16 +252,13 @@ fn totals(store: &mut dyn Store, parameters: &Parameters, resumed: bool) -> Resu
 
 fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Outcome, Error> {
     // Every integer of the range costs one look-up that finds its end; every other look-up is followed by an update.
-    if totals.reads.checked_sub(totals.updates) != Some(parameters.range()) {
-        return Err(Error::wrong_data(
-            "reads − updates",
-            format!("the range's {} integers", parameters.range()),
-            format!("{} − {}", totals.reads, totals.updates),
-        ));
+    let Totals { longest, highest, reads, updates } = *totals;
+    if reads.checked_sub(updates) != Some(parameters.range()) {
+        let expected = format!("the range's {} integers", parameters.range());
+        return Err(Error::wrong_data("reads − updates", expected, format!("{reads} − {updates}")));
     }
-    let (reads, updates) = (totals.reads as f64, totals.updates as f64);
-    let values =
-        [reads / seconds, updates / seconds, seconds, reads, updates, totals.longest as f64, totals.highest as f64];
+    let [reads, updates, longest, highest] = [reads, updates, longest, highest].map(|number| number as f64);
+    let values = [reads / seconds, updates / seconds, seconds, reads, updates, longest, highest];
     Ok(Outcome {
         seconds,
         metrics: workload::figures(METRICS, values),

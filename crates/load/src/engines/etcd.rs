@@ -1,6 +1,6 @@
 //! etcd, as loads see it.
 
-use crate::sql::{Engine, Place, failed as of_engine, server};
+use crate::sql::{Engine, PLAIN, Place, failed as of_engine, server};
 use crate::workload::Error;
 use observe::prometheus::Histogram;
 use wire::etcd::Etcd;
@@ -8,13 +8,7 @@ use wire::etcd::Etcd;
 /// The row in the list of engines.
 pub static ENGINE: Engine = Engine {
     name: "etcd",
-    page_bytes: 4096,
-    is_embedded: false,
-    sql: None,
-    small_row_bytes: 0.0,
     power_cuts_of: &["key-value"],
-    unmeasured: |_| None,
-    opens_once: false,
     file_kind: |file| match file {
         log if log.ends_with(".wal") => "write-ahead log",
         spare if spare.ends_with(".tmp") => "prepared log file",
@@ -22,6 +16,7 @@ pub static ENGINE: Engine = Engine {
         "member/snap/db" => "keys",
         _ => "other file",
     },
+    ..PLAIN
 };
 
 /// A connection to the trial's server.

@@ -1,6 +1,6 @@
 //! GT.M as loads see it: the program that enters the trial's database, with their routines beside it.
 
-use crate::sql::{Engine, Place};
+use crate::sql::{Engine, PLAIN, Place};
 use crate::workload::Error;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,9 +9,6 @@ use std::process::{Command, Stdio};
 /// The row in the list of engines.
 pub static ENGINE: Engine = Engine {
     name: "gtm",
-    page_bytes: 4096,
-    is_embedded: false,
-    sql: None,
     small_row_bytes: 200.0,
     power_cuts_of: &["three-n-plus-one"],
     unmeasured: |service| {
@@ -19,12 +16,12 @@ pub static ENGINE: Engine = Engine {
         is_rolled_forward
             .then_some("GT.M's journal without before-images is rolled forward from a backup, which is not imitated")
     },
-    opens_once: false,
     file_kind: |file| match file {
         journal if journal.contains(".mjl") => "GT.M's journal",
         database if database.ends_with(".dat") => "database",
         _ => "other file",
     },
+    ..PLAIN
 };
 
 /// The database that the trial's service made.
@@ -35,10 +32,8 @@ pub struct Gtm {
 impl Gtm {
     /// Opens it, and gives it a routine: `name` in M, `text` its source, whose own first lines do nothing. Not by two threads at once.
     pub fn open(place: &Place, name: &str, text: &str) -> Result<Gtm, Error> {
-        let enter = place.server.as_ref().and_then(|server| server.file()).ok_or_else(|| Error::Parameter {
-            setting: "engine",
-            problem: "the trial opened no GT.M database".into(),
-        })?;
+        let none = || Error::Parameter { setting: "engine", problem: "the trial opened no GT.M database".into() };
+        let enter = place.server.as_ref().and_then(|server| server.file()).ok_or_else(none)?;
         let path = enter.with_file_name("r").join(format!("{name}.m"));
         let gtm = Gtm { enter: enter.into() };
         // Writing it anew would make every process compile it; the first run does, before there are several.

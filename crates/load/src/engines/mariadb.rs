@@ -2,8 +2,8 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, Place, Remote, Sql, failed, same, server,
-    socket,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, PLAIN, Place, Remote, Sql, failed, same,
+    server, socket,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -20,7 +20,6 @@ const NAME: &str = ENGINE.name;
 pub static ENGINE: Engine = Engine {
     name: "mariadb",
     page_bytes: 16_384,
-    is_embedded: false,
     sql: Some(Sql {
         open: |_| Box::new(MariaDb),
         dumps: &[DumpForm {
@@ -62,8 +61,6 @@ pub static ENGINE: Engine = Engine {
     }),
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
-    unmeasured: |_| None,
-    opens_once: false,
     file_kind: |file| match file {
         redo if redo.contains("ib_logfile") || redo.contains("#innodb_redo/") => "redo log",
         log if log.contains("-bin.") || log.contains("binary-log.") => "binary log",
@@ -72,6 +69,7 @@ pub static ENGINE: Engine = Engine {
         undo if undo.contains("undo") => "undo log",
         _ => "other file",
     },
+    ..PLAIN
 };
 
 const DIALECT: Dialect = Dialect {

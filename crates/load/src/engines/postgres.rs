@@ -2,8 +2,8 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, Place, Remote, Sql, failed, same, server,
-    socket,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, PLAIN, Place, Remote, Sql, failed, same,
+    server, socket,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -20,7 +20,6 @@ const NAME: &str = ENGINE.name;
 pub static ENGINE: Engine = Engine {
     name: "postgres",
     page_bytes: 8192,
-    is_embedded: false,
     sql: Some(Sql {
         open: |_| Box::new(Postgres),
         dumps: &[
@@ -63,8 +62,6 @@ pub static ENGINE: Engine = Engine {
     }),
     small_row_bytes: 230.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
-    unmeasured: |_| None,
-    opens_once: false,
     file_kind: |file| match file {
         wal if wal.contains("pg_wal/") => "WAL",
         state if state.contains("pg_xact/") => "transaction status",
@@ -72,6 +69,7 @@ pub static ENGINE: Engine = Engine {
         table if table.contains("base/") || table.contains("global/") => "table",
         _ => "other file",
     },
+    ..PLAIN
 };
 
 const DIALECT: Dialect = Dialect {

@@ -1,6 +1,6 @@
 //! Redis, or Valkey, as loads see it.
 
-use crate::sql::{Engine, Place, failed as of_engine, server};
+use crate::sql::{Engine, PLAIN, Place, failed as of_engine, server};
 use crate::workload::Error;
 use serde_json::{Map, Value};
 use wire::redis::Redis;
@@ -8,10 +8,6 @@ use wire::redis::Redis;
 /// The row in the list of engines.
 pub static ENGINE: Engine = Engine {
     name: "redis",
-    page_bytes: 4096,
-    is_embedded: false,
-    sql: None,
-    small_row_bytes: 0.0,
     power_cuts_of: &["key-value"],
     unmeasured: |service| {
         // A recording of seconds would call the minutes between two snapshots "the last moments".
@@ -19,7 +15,6 @@ pub static ENGINE: Engine = Engine {
             "without an append-only file Redis loses all since its last snapshot, and its snapshots are minutes apart; set service.redis.settings.appendonly = \"yes\"",
         )
     },
-    opens_once: false,
     file_kind: |file| match file {
         log if log.ends_with(".incr.aof") => "append-only file",
         base if base.ends_with(".base.rdb") || base.ends_with(".base.aof") => "rewritten append-only file",
@@ -27,6 +22,7 @@ pub static ENGINE: Engine = Engine {
         snapshot if snapshot.ends_with(".rdb") => "snapshot",
         _ => "other file",
     },
+    ..PLAIN
 };
 
 /// Whether the service's settings ask for an append-only file.

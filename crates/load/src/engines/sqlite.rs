@@ -5,7 +5,7 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, Place, Pragmas, Sql, failed, same,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, PLAIN, Place, Pragmas, Sql, failed, same,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -22,7 +22,6 @@ const NAME: &str = ENGINE.name;
 /// The row in the list of engines.
 pub static ENGINE: Engine = Engine {
     name: "sqlite",
-    page_bytes: 4096,
     is_embedded: true,
     sql: Some(Sql {
         open: |pragmas| Box::new(Sqlite(pragmas.clone())),
@@ -57,13 +56,12 @@ pub static ENGINE: Engine = Engine {
     }),
     small_row_bytes: 29.5,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
-    unmeasured: |_| None,
-    opens_once: false,
     file_kind: |file| match file {
         wal if wal.ends_with("-wal") => "WAL",
         journal if journal.ends_with("-journal") => "rollback journal",
         _ => "database",
     },
+    ..PLAIN
 };
 
 const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false, for_update: "", ..COMMON };

@@ -180,11 +180,8 @@ pub fn server(context: &Context) -> Result<Server, Error> {
     };
     let text = std::fs::read_to_string(told).map_err(Error::doing("read", told))?;
     let (scheme, address) = text.trim().split_once("://").unwrap_or_default();
-    let address = address.parse().map_err(|_| Error::WrongData {
-        place: told.display().to_string(),
-        expected: "an address like http://127.0.0.1:80".into(),
-        found: text.clone(),
-    })?;
+    let wrong = || Error::wrong_data(told.display().to_string(), "an address like http://127.0.0.1:80", text.as_str());
+    let address = address.parse().map_err(|_| wrong())?;
     Server::new(address, scheme == "https")
 }
 

@@ -15,7 +15,9 @@ const KEY: &str = "ycsb_key";
 
 /// Records in a table.
 pub struct Tables {
+    /// Where the table is.
     pub database: Box<dyn Database>,
+    /// Of its records.
     pub shape: Shape,
 }
 
