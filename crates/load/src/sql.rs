@@ -87,9 +87,7 @@ impl Engine {
     pub fn facts(&self) -> &Sql {
         self.sql.as_ref().expect("the settings' check let only engines pass that take SQL")
     }
-}
 
-impl Engine {
     /// The service that it is; none: it is embedded.
     pub fn service(&self) -> Option<&'static str> {
         (!self.is_embedded).then_some(self.name)

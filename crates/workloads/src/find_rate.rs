@@ -243,14 +243,9 @@ struct Tries {
 
 impl Tries {
     fn of(client: &Client, cpus: usize, shift: f64) -> Tries {
-        Tries {
-            number: 0,
-            shift,
-            latencies: BTreeMap::new(),
-            failed: Vec::new(),
-            asked: Asked::all_right(),
-            threads: client.threads.clamp(1, client.connections).min(cpus),
-        }
+        let threads = client.threads.clamp(1, client.connections).min(cpus);
+        let (latencies, failed) = (BTreeMap::new(), Vec::new());
+        Tries { number: 0, shift, latencies, failed, asked: Asked::all_right(), threads }
     }
 
     /// Adds one; gives its 99th percentile in microseconds where the rate held.

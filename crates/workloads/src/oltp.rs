@@ -203,12 +203,8 @@ fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u
             }
             id += 1;
             mix::loaded_row(parameters.rows_like, parameters.table_size, &mut random, &mut row);
-            cells.extend([
-                Cell::Integer(id as i64),
-                Cell::Integer(row.k as i64),
-                Cell::Text(row.c.clone()),
-                Cell::Text(row.pad.clone()),
-            ]);
+            cells.extend([id, row.k].map(|number| Cell::Integer(number as i64)));
+            cells.extend([&row.c, &row.pad].map(|text| Cell::Text(text.clone())));
             true
         })?;
         if parameters.rows_like == RowsLike::One {

@@ -174,16 +174,8 @@ struct Line<'a, S> {
 impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
         let (began, counted) = (Instant::now(), Counted::default());
-        Line {
-            client,
-            intended: None,
-            began,
-            is_sleeping: false,
-            duplicates: 0,
-            writes_before: 0,
-            ended: began,
-            counted,
-        }
+        let (intended, is_sleeping, duplicates, writes_before) = (None, false, 0, 0);
+        Line { client, intended, began, is_sleeping, duplicates, writes_before, ended: began, counted }
     }
 }
 

@@ -153,19 +153,8 @@ impl Shared<'_> {
         let ((ask, asked), (tell, made)) = (channel(), channel());
         std::thread::scope(|scope| {
             scope.spawn(move || connect::make(self.means.connect, &asked, &tell, waker));
-            let mut driver = Driver {
-                shared: self,
-                thread,
-                lines,
-                readiness,
-                due: BinaryHeap::new(),
-                open: 0,
-                holders: Vec::new(),
-                ask,
-                made,
-                wake,
-                tally: Tally::default(),
-            };
+            let (shared, due, holders, tally) = (self, BinaryHeap::new(), Vec::new(), Tally::default());
+            let mut driver = Driver { shared, thread, lines, readiness, due, open: 0, holders, ask, made, wake, tally };
             driver.run()?;
             Ok((driver.tally, driver.lines))
         })

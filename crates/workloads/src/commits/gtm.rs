@@ -135,9 +135,7 @@ impl Process {
         let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         Err(Error::Program { program: "mumps -run work^commits".into(), status, log: said })
     }
-}
 
-impl Process {
     fn has_answer(&self) -> bool {
         if !self.answers.buffer().is_empty() {
             return true;

@@ -47,15 +47,8 @@ pub fn drive(
     last: &mut [u64],
 ) -> Result<Run, Error> {
     let place = Place::of(context);
-    let shared = Shared {
-        parameters,
-        target,
-        place: &place,
-        ack_log,
-        control: Control::new(context.interrupted),
-        checkpoints: AtomicU64::new(0),
-        gate: RwLock::new(()),
-    };
+    let (control, checkpoints, gate) = (Control::new(context.interrupted), AtomicU64::new(0), RwLock::new(()));
+    let shared = Shared { parameters, target, place: &place, ack_log, control, checkpoints, gate };
     let (folder, seed, progress) = (&*context.data_folder, context.seed, &mut *context.progress);
     let has_ended = AtomicBool::new(false);
     let connect = |number: usize, last: u64| Ok((Stream::connect(&shared, number as u32)?, last));

@@ -77,14 +77,8 @@ impl Store for Tables {
         let of_field = |name: &String| prepare(&format!("UPDATE {TABLE} SET {name} = $1 WHERE {KEY} = $2"));
         let updates = columns.iter().map(of_field).collect::<Result<Vec<Statement>, Error>>()?;
         let statements = Statements { read, scan, insert, updates };
-        Ok(Box::new(TableSession {
-            engine,
-            shape: self.shape,
-            connection,
-            statements,
-            under_way: None,
-            found: Vec::new(),
-        }))
+        let (shape, found) = (self.shape, Vec::new());
+        Ok(Box::new(TableSession { engine, shape, connection, statements, under_way: None, found }))
     }
 }
 

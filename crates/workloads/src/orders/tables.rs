@@ -102,15 +102,10 @@ fn share(value: i64) -> Cell {
 }
 
 /// Street, street, city, state and zip (4.3.2.7).
-fn address(random: &mut Random) -> [Cell; 5] {
+fn address(random: &mut Random) -> impl Iterator<Item = Cell> {
     let zip = format!("{}11111", names::digits(random, 4));
-    [
-        text(letters(random, 10, 20)),
-        text(letters(random, 10, 20)),
-        text(letters(random, 10, 20)),
-        text(letters(random, 2, 2)),
-        text(zip),
-    ]
+    let parts = [(10, 20), (10, 20), (10, 20), (2, 2)].map(|(least, most)| text(letters(random, least, most)));
+    parts.into_iter().chain([text(zip)])
 }
 
 impl Filler<'_> {
@@ -179,13 +174,8 @@ impl Filler<'_> {
             cells.extend(address(random));
             let credit = if random.below(10) == 0 { "BC" } else { "GC" };
             cells.extend([text(names::digits(random, 16)), text(LOADED_AT), text(credit), Cell::Integer(50_000)]);
-            cells.extend([
-                share(uniform(random, 0, 5_000)),
-                cents(-1_000),
-                cents(1_000),
-                Cell::Integer(1),
-                Cell::Integer(0),
-            ]);
+            cells.extend([share(uniform(random, 0, 5_000)), cents(-1_000), cents(1_000)]);
+            cells.extend([1, 0].map(Cell::Integer));
             cells.push(text(letters(random, 300, 500)));
         })?;
         self.fill("history1", 1..=CUSTOMERS, &mut |customer, cells| {

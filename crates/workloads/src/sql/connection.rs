@@ -21,11 +21,8 @@ impl Connection {
         let random = Random::of_stream(seed, run << 32 | number as u64);
         // Positive, as pgbench's are.
         let seeds = Seeds { random, shared: (seed >> 1) as i64 };
-        Connection {
-            program: Arc::clone(program),
-            machine: Machine::new(Arc::clone(program), number, seeds, given),
-            row: None,
-        }
+        let machine = Machine::new(Arc::clone(program), number, seeds, given);
+        Connection { program: Arc::clone(program), machine, row: None }
     }
 }
 
