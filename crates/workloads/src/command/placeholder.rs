@@ -16,14 +16,10 @@ pub struct Values<'a> {
 impl Values<'_> {
     /// The argument with all placeholders replaced.
     pub fn put_into(&self, argument: &str) -> String {
-        let mut result = argument.to_string();
-        for name in NAMES {
+        NAMES.iter().fold(argument.to_string(), |text, name| {
             let mark = format!("{{{name}}}");
-            if result.contains(&mark) {
-                result = result.replace(&mark, &self.value(name));
-            }
-        }
-        result
+            if text.contains(&mark) { text.replace(&mark, &self.value(name)) } else { text }
+        })
     }
 
     fn value(&self, name: &str) -> String {

@@ -37,16 +37,10 @@ pub fn drive(
     journal: Option<&Journal>,
     context: &mut Context,
 ) -> Result<Done, Error> {
-    let shared = Shared {
-        parameters,
-        path,
-        journal,
-        seed: context.seed,
-        noise: Noise::new(context.seed),
-        stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
-        epoch: Epoch::start(parameters.sync_interval),
-        control: Control::new(context.interrupted),
-    };
+    let (seed, noise, control) = (context.seed, Noise::new(context.seed), Control::new(context.interrupted));
+    let stripes = (0..STRIPES).map(|_| Mutex::new(())).collect();
+    let epoch = Epoch::start(parameters.sync_interval);
+    let shared = Shared { parameters, path, journal, seed, noise, stripes, epoch, control };
     let open = |_: usize, stream: u64| -> Result<(u64, File), Error> {
         let file = File::options().read(true).write(true).open(path);
         Ok((stream, file.map_err(Error::doing("open", path))?))

@@ -122,16 +122,10 @@ pub struct Mix {
 impl Mix {
     /// The stream of one thread in one run.
     pub fn new(parameters: &Parameters, seed: u64, run: u64, thread: u64) -> Mix {
-        Mix {
-            keys: Keys::new(parameters.distribution, parameters.ids()),
-            random: Random::of_stream(seed, run << 32 | thread),
-            tables: parameters.tables,
-            table_size: parameters.table_size,
-            range_size: parameters.range_size,
-            ids: parameters.ids(),
-            rows: parameters.rows_like,
-            mixture: parameters.mix,
-        }
+        let Parameters { distribution, tables, table_size, range_size, rows_like: rows, mix: mixture, .. } =
+            *parameters;
+        let (ids, random) = (parameters.ids(), Random::of_stream(seed, run << 32 | thread));
+        Mix { keys: Keys::new(distribution, ids), random, tables, table_size, range_size, ids, rows, mixture }
     }
 
     /// Overwrites `transaction` with the next one, as far as its mixture looks at it; its strings keep their memory.

@@ -87,20 +87,10 @@ const DATA_BYTES_MAX: usize = 500;
 
 impl Terminal {
     /// Of this number.
-    pub fn new(shared: &Shared, number: usize, random: Random) -> Terminal {
-        let mut random = random;
+    pub fn new(shared: &Shared, number: usize, mut random: Random) -> Terminal {
         let inputs = Inputs::draw(&mut random, Kind::StockLevel, 1, shared.warehouses);
-        Terminal {
-            shared: shared.clone(),
-            number,
-            random,
-            coming: None,
-            inputs,
-            steps: Vec::new(),
-            known: Known::default(),
-            row: None,
-            counts: [Counts::default(); 5],
-        }
+        let (shared, known, counts) = (shared.clone(), Known::default(), [Counts::default(); 5]);
+        Terminal { shared, number, random, coming: None, inputs, steps: Vec::new(), known, row: None, counts }
     }
 
     fn begin_again(&mut self) {
