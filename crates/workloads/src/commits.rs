@@ -181,7 +181,8 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Commits::new(*self)))
+        let (last, target) = (vec![0; self.connections as usize], self.target());
+        Ok(Box::new(Commits { last, target, parameters: *self, ack_log: None }))
     }
 }
 
@@ -207,13 +208,6 @@ struct Commits {
     last: Vec<u64>,
     /// Of all runs together.
     ack_log: Option<AckLog>,
-}
-
-impl Commits {
-    fn new(parameters: Parameters) -> Commits {
-        let last = vec![0; parameters.connections as usize];
-        Commits { last, target: parameters.target(), parameters, ack_log: None }
-    }
 }
 
 impl Workload for Commits {

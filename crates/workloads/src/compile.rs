@@ -158,7 +158,8 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Compile::new(*self)))
+        let program = self.archive.is_none().then(|| Program::new(self.files, self.source_seed));
+        Ok(Box::new(Compile { parameters: *self, program, tree: None }))
     }
 }
 
@@ -220,12 +221,6 @@ impl Workload for Compile {
 }
 
 impl Compile {
-    fn new(parameters: Parameters) -> Compile {
-        let is_generated = parameters.archive.is_none();
-        let program = is_generated.then(|| Program::new(parameters.files, parameters.source_seed));
-        Compile { parameters, program, tree: None }
-    }
-
     /// A clean copy, configured; where its commands run.
     fn copy(&self, context: &Context) -> Result<PathBuf, Error> {
         let build = context.data_folder.join("build");

@@ -346,28 +346,23 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(HttpReplay::new(*self, None)))
+        Ok(Box::new(HttpReplay { parameters: *self, text: None, replay: None }))
     }
 
     /// To replay such a log, on a machine without the file.
     fn open_with_texts(self: Box<Self>, texts: &Texts) -> Result<Box<dyn Workload>, Error> {
-        let refused =
-            |problems: Vec<String>| Err(Error::Parameter { setting: "http-replay", problem: problems.join("; ") });
-        let problems = check_settings(&self);
-        if !problems.is_empty() {
-            return refused(problems);
-        }
-        if self.site == SiteKind::Cms {
-            let text = Some(self.visits().text()?.into());
-            return Ok(Box::new(HttpReplay::new(*self, text)));
-        }
-        let Some(text) = texts.get(LOG) else { return refused(vec!["the log did not come with it".into()]) };
-        let text: Arc<[u8]> = text.as_bytes().into();
-        let problems = check_log(&self, Some(text.clone()));
-        if !problems.is_empty() {
-            return refused(problems);
-        }
-        Ok(Box::new(HttpReplay::new(*self, Some(text))))
+        let wrong = |problem: String| Error::Parameter { setting: "http-replay", problem };
+        let refuse = |problems: Vec<String>| if problems.is_empty() { Ok(()) } else { Err(wrong(problems.join("; "))) };
+        refuse(check_settings(&self))?;
+        let text: Arc<[u8]> = if self.site == SiteKind::Cms {
+            self.visits().text()?.into()
+        } else {
+            let text = texts.get(LOG).ok_or_else(|| wrong("the log did not come with it".into()))?;
+            let text: Arc<[u8]> = text.as_bytes().into();
+            refuse(check_log(&self, Some(text.clone())))?;
+            text
+        };
+        Ok(Box::new(HttpReplay { parameters: *self, text: Some(text), replay: None }))
     }
 }
 
@@ -393,10 +388,6 @@ struct Replay {
 const PROBES: u64 = 30;
 
 impl HttpReplay {
-    fn new(parameters: Parameters, text: Option<Arc<[u8]>>) -> HttpReplay {
-        HttpReplay { parameters, text, replay: None }
-    }
-
     /// Asks a site of programs for its first pages, too.
     fn begin(&self, client: &Client, host: String, context: &Context) -> Result<Replay, Error> {
         let parameters = &self.parameters;
