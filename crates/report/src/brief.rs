@@ -1,9 +1,9 @@
 //! The whole answer for a terminal or Markdown: all sentences, the warnings, then a table a workload.
 
-use crate::document::{self, Block, Cell, Column, Fit, Medium, Table, head, word_cell, word_head};
+use crate::document::{self, Block, Cell, Column, Fit, Medium, Table, head, interval_head, word_cell, word_head};
 use crate::flushing::{DAGGER, DAGGER_NOTE, MARK};
 use crate::input::Input;
-use crate::number::{Scale, figure, percent, ratio_precise};
+use crate::number::{Scale, figure, ratio_precise};
 use crate::pivot::pivots;
 use crate::warnings::{Warning, warnings};
 use crate::{answer, ceilings, claims, errors, faults, limits, notes, safety, tails};
@@ -91,7 +91,7 @@ fn scenarios(part: &Part, view: &View) -> Table {
         column(head(&format!("mean{}", scale.after_name())), &|_, row| {
             row.centre.map_or_else(String::new, |centre| mean(row, centre, part))
         }),
-        column(head(&format!("{} interval", percent(view.confidence))), &|_, row| {
+        column(interval_head(view.confidence), &|_, row| {
             row.centre.map_or_else(String::new, |centre| scale.between(centre.low, centre.high))
         }),
         column(word_head(errors::HEAD), &|_, row| errors::cell(row)),

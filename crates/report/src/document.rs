@@ -12,7 +12,10 @@ mod terminal;
 pub use markdown::markdown;
 pub use page::{framed, page};
 pub use paper::paper;
-pub use table::{Cell, Column, Fit, Table, Tone, head, no_cell, number_cell, word_cell, word_head, wrapped_cell};
+pub use table::{
+    Cell, Column, Columns, Fit, Table, Tone, head, interval_head, known_cell, no_cell, number_cell, word_cell,
+    word_head, wrapped_cell,
+};
 pub use terminal::{printable, terminal};
 
 use crate::chart::Picture;

@@ -2,7 +2,7 @@
 
 use crate::flushing::Marked as _;
 use crate::number::{count, percent_at_most};
-use crate::words::some_of;
+use crate::words::{each_once, some_of};
 use analysis::row::Row;
 use analysis::view::Part;
 use observe::faults::{Consequence, FaultsFound};
@@ -31,12 +31,8 @@ fn silent(found: &FaultsFound) -> Option<String> {
     if words.is_empty() {
         return None;
     }
-    let mut names: Vec<&str> = Vec::new();
-    for row in found.rows.iter().filter(|row| row.worst().is_some_and(Consequence::is_silent)) {
-        if !names.contains(&&*row.fault) {
-            names.push(&row.fault);
-        }
-    }
+    let silent = found.rows.iter().filter(|row| row.worst().is_some_and(Consequence::is_silent));
+    let names = each_once(silent.map(|row| &*row.fault));
     let cases = count(found.cases);
     Some(format!("{} of {cases} cases, and nobody said so ({})", words.join(" and "), names.join(", ")))
 }

@@ -6,7 +6,7 @@ mod json;
 mod limits;
 mod page;
 
-use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
+use crate::document::{self, Block, Column, Fit, Table, head, interval_head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_number};
 use crate::words::{and_list, capital, is_speed, some_of, with_factor};
@@ -146,7 +146,7 @@ impl FleetReport {
         let columns = [
             Column { fit: Fit::Labels, ..word_head("scenario") },
             head(&format!("against {baseline}")),
-            head(&format!("{} interval", percent(self.fleet.confidence))),
+            interval_head(self.fleet.confidence),
             head("a further host"),
             head("hosts differ by"),
             head("ahead on"),

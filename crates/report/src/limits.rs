@@ -1,9 +1,11 @@
 //! What is said of limits: a yes or a no with what is to spare, and a table of each limit with each scenario.
 
-use crate::document::{Block, Cell, Column, Fit, Table, head, no_cell, number_cell, word_cell, word_head};
+use crate::document::{
+    Block, Cell, Column, Columns, Fit, Table, head, interval_head, known_cell, no_cell, number_cell,
+};
 use crate::number::{Scale, percent, rounded, words};
 use analysis::limits::{Held, Verdict};
-use analysis::row::simultaneous;
+use analysis::row::{Centre, simultaneous};
 use analysis::view::View;
 use ledger::model::Contents;
 use serde_json::{Value, json};
@@ -108,33 +110,23 @@ pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> 
 pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
     let first = view.limits.first()?;
     let several = view.limits.iter().any(|held| held.limit == first.limit && held.label != first.label);
-    let interval = format!("{} interval", percent(view.confidence));
-    let columns = [
-        word_head("limit"),
-        word_head(if several { "scenario" } else { "" }),
-        head("mean"),
-        head(&interval),
-        Column { fit: Fit::Optional(0), ..head("worst round") },
-        head("allowed"),
-        word_head("kept"),
-    ];
-    let mut table = Table::new(id, columns);
-    for held in view.limits.iter().take(rows_max) {
-        let cells = held.centre.map(|centre| {
-            let scale = Scale::of(&held.metric, centre.mean);
-            let interval = format!("{}–{}", scale.number(centre.low), scale.with_unit(centre.high));
-            [
-                number_cell(&scale.with_unit(centre.mean), centre.mean),
-                Cell { text: if centre.count == 1 { "one trial".into() } else { interval }, ..Cell::default() },
-                held.worst().map_or_else(no_cell, |worst| number_cell(&shown(held, worst), worst)),
-            ]
-        });
-        let scenario = word_cell(if several { &held.label } else { "" });
-        let rest = [number_cell(&allowed(held), held.limit.value), word_cell(&kept(held))];
-        let cells = cells.unwrap_or_else(|| [no_cell(), no_cell(), no_cell()]);
-        table.row([word_cell(&title(held)), scenario].into_iter().chain(cells).chain(rest));
-    }
-    Some(table.without_empty_columns())
+    let interval = |held: &Held, centre: Centre| {
+        let scale = Scale::of(&held.metric, centre.mean);
+        let ends = || format!("{}–{}", scale.number(centre.low), scale.with_unit(centre.high));
+        Cell { text: if centre.count == 1 { "one trial".into() } else { ends() }, ..Cell::default() }
+    };
+    let figure = |held: &Held, value: Option<f64>| known_cell(value, |value| shown(held, value));
+    let table = Columns::of(id, &view.limits[..rows_max.min(view.limits.len())])
+        .words("limit", title)
+        .words(if several { "scenario" } else { "" }, |held| if several { &*held.label } else { "" })
+        .column(head("mean"), |held| figure(held, held.centre.map(|centre| centre.mean)))
+        .column(interval_head(view.confidence), |held| held.centre.map_or_else(no_cell, |found| interval(held, found)))
+        .column(Column { fit: Fit::Optional(0), ..head("worst round") }, |held| {
+            figure(held, held.centre.and_then(|_| held.worst()))
+        })
+        .column(head("allowed"), |held| number_cell(&allowed(held), held.limit.value))
+        .words("kept", kept);
+    Some(table.table().without_empty_columns())
 }
 
 /// In few words, with what is to spare where something is.

@@ -2,7 +2,7 @@
 
 use crate::document::{self, Block, Column, Fit, Table, head, number_cell, word_cell, word_head};
 use crate::number::{Scale, ratio, ratio_with_interval};
-use crate::words::quantity_of;
+use crate::words::{each_once, quantity_of};
 use analysis::row::centre;
 use observe::metric::{Direction, Metric};
 
@@ -28,12 +28,7 @@ pub fn live(
     confidence: f64,
     (width, rows_max): (usize, usize),
 ) -> String {
-    let mut metrics: Vec<&Metric> = Vec::new();
-    for scenario in scenarios {
-        if !metrics.contains(&&scenario.metric) {
-            metrics.push(&scenario.metric);
-        }
-    }
+    let metrics = each_once(scenarios.iter().map(|scenario| &scenario.metric));
     let room = (rows_max / metrics.len().max(1)).saturating_sub(ROWS_BESIDE).max(1);
     let mut blocks = Vec::new();
     for metric in metrics {

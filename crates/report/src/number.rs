@@ -225,6 +225,11 @@ pub fn ratio_precise(value: f64) -> String {
     if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio_number(value) }
 }
 
+/// A p-value in a cell or behind "p".
+pub fn p_words(p: f64) -> String {
+    if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
+}
+
 /// A span of time in the unit that fits: "41 s", "3.5 min", "2.1 h".
 pub fn span(seconds: f64) -> String {
     match seconds {

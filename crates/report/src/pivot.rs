@@ -3,6 +3,7 @@
 use crate::document::{self, Table, Tone, head, no_cell, number_cell, word_cell, word_head};
 use crate::flushing::DAGGER;
 use crate::number::{Scale, percent, words};
+use crate::words::each_once;
 use analysis::row::{Centre, centre};
 use analysis::view::View;
 use ledger::figure::{self, Zero};
@@ -111,14 +112,8 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
     };
     let levels = |factor: &str, published: Vec<&'a str>| {
         let ours = of_workload().filter_map(|(_, scenario)| scenario.levels.get(factor).map(String::as_str));
-        let mut names: Vec<&str> = Vec::new();
         // Published rows and columns stand in their own order, and what only we measured after them.
-        for name in published.into_iter().chain(ours) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        each_once(published.into_iter().chain(ours))
     };
     let published_columns = table.published.iter().flat_map(|(_, cells)| cells).map(|(name, _)| name.as_str());
     let columns = levels(&table.columns, published_columns.collect());

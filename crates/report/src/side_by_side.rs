@@ -9,6 +9,7 @@ use crate::flushing::{MARK, NAME_MARK};
 use crate::input::Input;
 use crate::number::{Scale, words};
 use crate::pivot::{Cell, Pivot};
+use crate::words::each_once;
 use analysis::row::Row;
 use analysis::view::Part;
 
@@ -52,24 +53,14 @@ pub fn side_by_side(results: &[(&str, &Input)]) -> Vec<Block> {
 
 /// Workloads with their metrics, each once, in the order they are met.
 fn workloads<'a>(results: &[(&'a str, &'a Input)]) -> Vec<(&'a str, &'a str)> {
-    let mut found = Vec::new();
-    for part in results.iter().flat_map(|(_, input)| &input.view().parts) {
-        let pair = (part.workload.as_str(), part.metric.name.as_ref());
-        if !found.contains(&pair) {
-            found.push(pair);
-        }
-    }
-    found
+    let parts = results.iter().flat_map(|(_, input)| &input.view().parts);
+    each_once(parts.map(|part| (part.workload.as_str(), part.metric.name.as_ref())))
 }
 
 fn section(parts: &[(&str, &Part)], id: &str) -> Block {
     let first = parts[0].1;
-    let mut labels: Vec<&str> = Vec::new();
-    for row in parts.iter().flat_map(|(_, part)| part.measured()).filter(|row| !row.control) {
-        if !labels.contains(&row.label.as_str()) {
-            labels.push(&row.label);
-        }
-    }
+    let rows = parts.iter().flat_map(|(_, part)| part.measured()).filter(|row| !row.control);
+    let labels = each_once(rows.map(|row| row.label.as_str()));
     let cell = |part: &Part, label: &str| {
         let row = part.row(label);
         Cell {

@@ -4,10 +4,12 @@
 //! The sentences are `advice.rs`; all else that there is to say is `brief.rs` on a terminal and `full.rs` on a page.
 
 use crate::advice::{self, Names};
-use crate::document::{self, Block, Cell, Column, Fit, Table, head, number_cell, word_cell, word_head};
+use crate::document::{
+    self, Block, Cell, Column, Columns, Fit, Table, head, interval_head, number_cell, word_cell, word_head,
+};
 use crate::flushing::Marked as _;
 use crate::input::Input;
-use crate::number::{Scale, percent, ratio, ratio_with_interval};
+use crate::number::{Scale, ratio, ratio_with_interval};
 use crate::warnings::{failed_trials, warnings};
 use crate::{bench, brief, errors, faults, labels, limits, reproduce, safety, screening, tails};
 use analysis::advice::{Advice, Against, MoreRounds};
@@ -191,46 +193,42 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     let first = rows.first().copied().filter(|_| part.choice.is_none() && part.has_choice());
     let is_narrow = room.name_letters == NAME_LETTERS[NAME_LETTERS.len() - 1];
     let interval_fit = if is_narrow { Fit::Optional(0) } else { Fit::Whole };
-    let columns = [
-        Column { fit: Fit::Labels, ..word_head(&crate::words::quantity(part)) },
-        head(&format!("mean{}", scale.after_name())),
-        // The ratio has an interval, too: where the shortest names leave no room, this one goes.
-        Column { fit: interval_fit, ..head(&format!("{} interval", percent(view.confidence))) },
-        word_head(errors::HEAD),
-        head("against the first"),
-        word_head("after a power cut"),
-        word_head("on a failing disk"),
-    ];
     let mut shown = rows.to_vec();
     if first.is_none() {
         shown.sort_by_key(|row| row.index);
     }
     let rivals = rivals(part);
-    let mut table = Table::new("answer", columns);
-    for row in shown {
-        let interval = |centre: Centre| match centre.count {
-            1 => "one trial".into(),
-            _ => scale.between(centre.low, centre.high),
-        };
-        let ratio = first.and_then(|first| match first.label == row.label {
-            true => Some("1".into()),
-            false => {
-                let is_open = rivals.contains(&row.label) && !part.is_decided(row, first);
-                part.against(row, first).map(|against| ratio_words(against, is_open))
-            }
-        });
+    let name = |row: &Row| {
         let baseline = if row.baseline && part.has_choice() { " (baseline)" } else { "" };
-        table.row([
-            word_cell(&format!("{}{baseline}", names[&row.label])),
-            row.centre.map_or_else(Cell::default, |centre| number_cell(&brief::mean(row, centre, part), centre.mean)),
-            Cell { text: row.centre.map_or_else(String::new, interval), ..Cell::default() },
-            word_cell(&errors::short_cell(row)),
-            Cell { text: ratio.unwrap_or_default(), ..Cell::default() },
-            word_cell(&after_a_power_cut(row)),
-            word_cell(&on_a_failing_disk(row)),
-        ]);
-    }
-    table.without_empty_columns()
+        format!("{}{baseline}", names[&row.label])
+    };
+    let mean = |row: &Row, centre: Centre| number_cell(&brief::mean(row, centre, part), centre.mean);
+    let interval = |centre: Centre| match centre.count {
+        1 => "one trial".into(),
+        _ => scale.between(centre.low, centre.high),
+    };
+    let ratio = |row: &Row, first: &Row| {
+        if first.label == row.label {
+            return Some("1".into());
+        }
+        let is_open = rivals.contains(&row.label) && !part.is_decided(row, first);
+        part.against(row, first).map(|against| ratio_words(against, is_open))
+    };
+    let table = Columns::of("answer", &shown)
+        .column(Column { fit: Fit::Labels, ..word_head(&crate::words::quantity(part)) }, |row| word_cell(&name(row)))
+        .column(head(&format!("mean{}", scale.after_name())), |row| {
+            row.centre.map_or_else(Cell::default, |centre| mean(row, centre))
+        })
+        // The ratio has an interval, too: where the shortest names leave no room, this one goes.
+        .column(Column { fit: interval_fit, ..interval_head(view.confidence) }, |row| Cell {
+            text: row.centre.map_or_else(String::new, interval),
+            ..Cell::default()
+        })
+        .words(errors::HEAD, |row| errors::short_cell(row))
+        .shown("against the first", |row| first.and_then(|first| ratio(row, first)).unwrap_or_default())
+        .words("after a power cut", |row| after_a_power_cut(row))
+        .words("on a failing disk", |row| on_a_failing_disk(row));
+    table.table().without_empty_columns()
 }
 
 /// In few words, where it was measured.
@@ -264,7 +262,7 @@ fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table
         word_head("workload"),
         Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) },
         head("measured"),
-        head(&format!("{} interval", percent(view.confidence))),
+        interval_head(view.confidence),
         word_head("after a power cut"),
     ];
     let mut table = Table::new("answer", columns);

@@ -1,8 +1,8 @@
 //! What is said of tails and of orders: the sentence beside a claim, the table below its own heading, the line on how rounds went.
 
 use crate::claims::{often_first, shape_words, verdict_of};
-use crate::document::{Block, Cell, Table, head, number_cell, word_cell, word_head};
-use crate::number::{percent, ratio, ratio_number, ratio_precise};
+use crate::document::{Block, Columns, Table};
+use crate::number::{p_words, percent, ratio, ratio_number, ratio_precise};
 use analysis::claim::{Claim, Subject, Tailed, What};
 use analysis::judge::short_factor;
 use analysis::orders::{Balance, CarryOver};
@@ -99,15 +99,6 @@ pub fn but(claim: &Claim, part: &Part) -> Option<String> {
 
 /// Of a part, as a table; `is_whole`: with those that show nothing. None where it would be empty.
 pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Table> {
-    let heads = [
-        word_head("figure"),
-        word_head("claim"),
-        head("ratio"),
-        head(&format!("{} interval", percent(view.confidence))),
-        word_head("verdict"),
-        head("p, corrected"),
-        head("rounds"),
-    ];
     let all = part.tails.iter().flat_map(|tail| tail.claims.iter().map(|claim| (tail.what, claim)));
     let is_of_tail = |what: What| matches!(what, What::LatencyP99 | What::WorstSecond);
     let is_news =
@@ -116,23 +107,21 @@ pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Tab
     if shown.is_empty() {
         return None;
     }
-    let mut table = Table::new(id, heads);
-    for (what, claim) in shown {
+    let name = |claim: &Claim| {
         let (a, b) = claim.names();
         let about = claim.subject.factor().map_or_else(String::new, |factor| format!(" ({})", short_factor(factor)));
-        let p = if claim.p < 0.001 { "< 0.001".into() } else { format!("{:.3}", claim.p) };
-        let interval = format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high));
-        table.row([
-            word_cell(figure(what, part).trim_start_matches("the ")),
-            word_cell(&format!("{a} vs {b}{about}")),
-            number_cell(&ratio_precise(claim.ratio), claim.ratio),
-            Cell { text: interval, ..Cell::default() },
-            word_cell(verdict_of(claim, ["better", "worse"])),
-            number_cell(&p, claim.p),
-            number_cell(&claim.rounds.to_string(), claim.rounds as f64),
-        ]);
-    }
-    Some(table)
+        format!("{a} vs {b}{about}")
+    };
+    let interval = |claim: &Claim| format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high));
+    let table = Columns::of(id, &shown)
+        .words("figure", |(what, _)| figure(*what, part).trim_start_matches("the ").to_string())
+        .words("claim", |(_, claim)| name(claim))
+        .figures("ratio", |(_, claim)| claim.ratio, ratio_precise)
+        .shown(&format!("{} interval", percent(view.confidence)), |(_, claim)| interval(claim))
+        .words("verdict", |(_, claim)| verdict_of(claim, ["better", "worse"]))
+        .figures("p, corrected", |(_, claim)| claim.p, p_words)
+        .numbers("rounds", |(_, claim)| claim.rounds);
+    Some(table.table())
 }
 
 /// Whether a comparison by means has this one beside it, as what does not go with it.
@@ -174,7 +163,7 @@ fn balance_words(balance: &Balance) -> String {
 fn carry_over_words(found: &CarryOver) -> String {
     let CarryOver { after, ratio, low, high, p, rounds } = found;
     let is_shown = if found.is_shown() { "shown" } else { "not shown" };
-    let p = if *p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") };
+    let p = p_words(*p);
     format!(
         "Carry-over was {is_shown}: turns after {after} had {} times the speed of turns after others ({}–{}, {rounds} rounds, p {p}); of all \
          predecessors this one stands out most.",

@@ -74,6 +74,17 @@ pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
+/// Each of these once, in the order in which they come.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 /// Shares of variation are known to a percent at best.
 pub fn percent_whole(share: f64) -> String {
     if share > 0.0 && share < 0.01 { "under 1 %".into() } else { format!("{:.0} %", share * 100.0) }

@@ -3,11 +3,10 @@
 use super::{Comparison, Line, Workload};
 use crate::answer::LIMITS;
 use crate::chart::comparison;
-use crate::document::{
-    Block, Cell, Chart, Document, Layout, Table, head, no_cell, number_cell, page, word_cell, word_head,
-};
+use crate::document::{Block, Chart, Columns, Document, Layout, Table, head, no_cell, number_cell, page};
 use crate::number::{ratio_precise, words};
 use crate::unpaired;
+use analysis::unpaired::Change;
 
 impl Comparison {
     /// The page.
@@ -54,31 +53,24 @@ impl Comparison {
     }
 
     fn table(&self, id: String, workload: &Workload) -> Table {
-        let mut heads = vec![word_head("metric"), word_head("scenario")];
-        heads.extend(["A", "B", "B by A", "interval", "p, corrected"].map(head));
-        heads.push(word_head("B against A"));
-        let mut table = Table::new(id, heads);
-        for line in &workload.lines {
+        let name = |line: &Line| {
             let better = if line.sides.more_is_better { "more is better" } else { "less is better" };
-            let [a, b] = line.means();
-            let figures = line.change.map_or_else(
-                || [no_cell(), no_cell(), no_cell()],
-                |change| {
-                    let ratio = number_cell(&ratio_precise(change.ratio), change.ratio);
-                    let p: Cell = change.p.map_or_else(no_cell, |p| number_cell(&format!("{p:.3}"), p));
-                    [ratio, number_cell(&unpaired::interval(&change), change.low), p]
-                },
-            );
-            let kind = if line.is_primary { "" } else { " (exploratory)" };
-            let first = [
-                word_cell(&format!("{}, {better}", words(&line.metric.name))),
-                word_cell(&line.label),
-                number_cell(&a, line.mean(&line.sides.earlier)),
-                number_cell(&b, line.mean(&line.sides.later)),
-            ];
-            let verdict = word_cell(&format!("{}{kind}", line.verdict(&self.level)));
-            table.row(first.into_iter().chain(figures).chain([verdict]));
-        }
-        table
+            format!("{}, {better}", words(&line.metric.name))
+        };
+        let mean = |line: &Line, at: usize, values: &[f64]| number_cell(&line.means()[at], line.mean(values));
+        let interval = |change: Change| number_cell(&unpaired::interval(&change), change.low);
+        let table = Columns::of(id, &workload.lines)
+            .words("metric", name)
+            .words("scenario", |line| &line.label)
+            .column(head("A"), |line| mean(line, 0, &line.sides.earlier))
+            .column(head("B"), |line| mean(line, 1, &line.sides.later))
+            .figures("B by A", |line| line.change.map(|change| change.ratio), ratio_precise)
+            .column(head("interval"), |line| line.change.map_or_else(no_cell, interval))
+            .figures("p, corrected", |line| line.change.and_then(|change| change.p), |p| format!("{p:.3}"))
+            .words("B against A", |line| {
+                let kind = if line.is_primary { "" } else { " (exploratory)" };
+                format!("{}{kind}", line.verdict(&self.level))
+            });
+        table.table()
     }
 }

@@ -1,5 +1,7 @@
 //! A table: typed columns and cells, which each renderer sets as it can.
 
+use crate::number::{count, percent};
+
 /// Rows of cells below heads.
 #[derive(Debug, Clone)]
 pub struct Table {
@@ -117,9 +119,87 @@ impl Table {
     }
 }
 
+/// A table in the making whose rows are alike: each column comes with its head and with what stands in it of a row.
+pub struct Columns<'a, R> {
+    table: Table,
+    of: &'a [R],
+}
+
+impl<'a, R> Columns<'a, R> {
+    /// A row of each of these.
+    pub fn of(id: impl Into<String>, of: &'a [R]) -> Self {
+        let mut table = Table::new(id, Vec::new());
+        of.iter().for_each(|_| table.row(Vec::new()));
+        Columns { table, of }
+    }
+
+    /// A column.
+    pub fn column(mut self, column: Column, cell: impl Fn(&'a R) -> Cell) -> Self {
+        self.table.columns.push(column);
+        self.table.rows.iter_mut().zip(self.of).for_each(|(row, of)| row.cells.push(cell(of)));
+        self
+    }
+
+    /// A column of words on one line.
+    pub fn words<T: AsRef<str>>(self, head: &str, words: impl Fn(&'a R) -> T) -> Self {
+        self.column(word_head(head), |of| word_cell(words(of).as_ref()))
+    }
+
+    /// A column of words that may take several lines.
+    pub fn wrapped<T: AsRef<str>>(self, head: &str, words: impl Fn(&'a R) -> T) -> Self {
+        self.column(word_head(head), |of| wrapped_cell(words(of).as_ref()))
+    }
+
+    /// A column of figures as they are shown, which have no number of their own.
+    pub fn shown<T: Into<String>>(self, head: &str, shown: impl Fn(&'a R) -> T) -> Self {
+        self.column(self::head(head), |of| Cell { text: shown(of).into(), ..Cell::default() })
+    }
+
+    /// A column of figures, and how each is shown.
+    pub fn figures<V>(self, head: &str, value: impl Fn(&'a R) -> V, shown: impl Fn(f64) -> String) -> Self
+    where
+        V: Into<Option<f64>>,
+    {
+        self.column(self::head(head), |of| known_cell(value(of).into(), &shown))
+    }
+
+    /// A column of small numbers.
+    pub fn numbers(self, head: &str, number: impl Fn(&'a R) -> usize) -> Self {
+        self.figures(head, |of| number(of) as f64, |number| number.to_string())
+    }
+
+    /// A column of numbers that may be large.
+    pub fn counts(self, head: &str, number: impl Fn(&'a R) -> u64) -> Self {
+        self.column(self::head(head), |of| number_cell(&count(number(of)), number(of) as f64))
+    }
+
+    /// With what `more` adds, where it `is_there`.
+    pub fn when(self, is_there: bool, more: impl FnOnce(Self) -> Self) -> Self {
+        if is_there { more(self) } else { self }
+    }
+
+    /// Sets off the rows of the baseline.
+    pub fn baseline(mut self, is_baseline: impl Fn(&'a R) -> bool) -> Self {
+        for (row, of) in self.table.rows.iter_mut().zip(self.of) {
+            row.tone = if is_baseline(of) { Tone::Baseline } else { Tone::Plain };
+        }
+        self
+    }
+
+    /// The table.
+    pub fn table(self) -> Table {
+        self.table
+    }
+}
+
 /// The head of a column of figures.
 pub fn head(text: &str) -> Column {
     Column { head: text.into(), is_words: false, fit: Fit::Whole }
+}
+
+/// The head of a column of intervals.
+pub fn interval_head(confidence: f64) -> Column {
+    head(&format!("{} interval", percent(confidence)))
 }
 
 /// The head of a column of words.
@@ -130,6 +210,11 @@ pub fn word_head(text: &str) -> Column {
 /// A figure: what is shown, and the number to sort by; a dash where that is none.
 pub fn number_cell(shown: &str, value: f64) -> Cell {
     if value.is_finite() { Cell { text: shown.into(), value: Some(value), ..Cell::default() } } else { no_cell() }
+}
+
+/// A figure in words; a dash where there is none.
+pub fn known_cell(value: Option<f64>, shown: impl Fn(f64) -> String) -> Cell {
+    value.map_or_else(no_cell, |value| number_cell(&shown(value), value))
 }
 
 /// A figure that is not known.

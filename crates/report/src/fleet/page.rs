@@ -2,9 +2,9 @@
 
 use super::FleetReport;
 use crate::chart::hosts;
-use crate::document::{Block, Chart, Column, Document, Fit, Layout, Table, head, page, word_cell, word_head};
+use crate::document::{Block, Chart, Column, Columns, Document, Fit, Layout, Table, head, page, word_cell, word_head};
 use crate::number::date;
-use analysis::fleet::Fleet;
+use analysis::fleet::{Fleet, FleetHost};
 
 /// How the figures come about.
 const METHOD: &str = "A host is a block of rounds: what is compared are ratios within rounds, each of which lies on one host. Where four hosts or \
@@ -61,36 +61,21 @@ impl FleetReport {
     }
 
     fn machines(&self) -> Table {
-        let columns = [
-            Column { fit: Fit::Labels, ..word_head("host") },
-            head("members"),
-            head("kind"),
-            word_head("CPU"),
-            word_head("memory"),
-            word_head("kernel"),
-            word_head("disk"),
-            word_head("machine"),
-            word_head("firmware"),
-        ];
-        let mut table = Table::new("machines", columns);
-        for host in &self.fleet.hosts {
+        let members = |host: &FleetHost| host.members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let fact = |host: &FleetHost, names: &[&str]| {
             let facts = &self.fleet.kinds[host.kind].facts;
-            let fact = |names: &[&str]| {
-                names.iter().filter_map(|name| facts.get(name).cloned()).collect::<Vec<_>>().join(", ")
-            };
-            let members: Vec<String> = host.members.iter().map(ToString::to_string).collect();
-            table.row([
-                word_cell(&host.host.name),
-                word_cell(&members.join(", ")),
-                word_cell(&(host.kind + 1).to_string()),
-                word_cell(&fact(&["cpus", "cpu_model"])),
-                word_cell(&fact(&["memory"])),
-                word_cell(&fact(&["kernel"])),
-                word_cell(&fact(&["device_model", "device_size"])),
-                word_cell(&fact(&["hypervisor", "hardware"])),
-                word_cell(&fact(&["firmware"])),
-            ]);
-        }
-        table.without_empty_columns()
+            names.iter().filter_map(|name| facts.get(*name).cloned()).collect::<Vec<_>>().join(", ")
+        };
+        let table = Columns::of("machines", &self.fleet.hosts)
+            .column(Column { fit: Fit::Labels, ..word_head("host") }, |host| word_cell(&host.host.name))
+            .column(head("members"), |host| word_cell(&members(host)))
+            .column(head("kind"), |host| word_cell(&(host.kind + 1).to_string()))
+            .words("CPU", |host| fact(host, &["cpus", "cpu_model"]))
+            .words("memory", |host| fact(host, &["memory"]))
+            .words("kernel", |host| fact(host, &["kernel"]))
+            .words("disk", |host| fact(host, &["device_model", "device_size"]))
+            .words("machine", |host| fact(host, &["hypervisor", "hardware"]))
+            .words("firmware", |host| fact(host, &["firmware"]));
+        table.table().without_empty_columns()
     }
 }

@@ -3,7 +3,7 @@
 use super::details;
 use super::tables::raw;
 use crate::bench::{self, Bench, benches};
-use crate::document::{Block, Medium, Table, head, number_cell, word_cell, word_head, wrapped_cell};
+use crate::document::{Block, Columns, Medium, head, number_cell};
 use crate::flushing::Marked as _;
 use crate::in_force::{self, InForce};
 use crate::input::{Counting, Input};
@@ -81,42 +81,28 @@ pub fn failures(input: &Input) -> Option<Block> {
 
 fn raw_values(input: &Input, view: &View) -> Block {
     let counting = Counting::of(&input.contents);
-    let heads = [
-        word_head("scenario"),
-        head("round"),
-        head("position"),
-        head("run"),
-        word_head("metric"),
-        head("value"),
-        head("window, s"),
-        word_head("started"),
-    ];
-    let mut table = Table::new("raw", heads);
-    table.filter = "Filter the raw values";
-    let mut shown = 0;
-    let total: usize = counting.runs.values().map(Vec::len).sum();
+    let mut shown = Vec::new();
     for part in &view.parts {
-        let primary = part.metric.name.as_ref();
         let rows: BTreeMap<&str, &Row> = part.rows.iter().map(|row| (row.label.as_str(), row)).collect();
         for (id, runs) in &counting.runs {
             let trial = counting.trials[id];
             let Some(row) = rows.get(trial.scenario.as_str()) else { continue };
-            for run in runs.iter().take(RAW_ROWS_MAX.saturating_sub(shown)) {
-                let value = run.metrics.get(primary).copied().unwrap_or(f64::NAN);
-                shown += 1;
-                table.row([
-                    word_cell(&row.marked()),
-                    number_cell(&round_words(trial), f64::from(trial.round + 1)),
-                    number_cell(&(trial.position + 1).to_string(), f64::from(trial.position + 1)),
-                    number_cell(&(run.run + 1).to_string(), f64::from(run.run + 1)),
-                    word_cell(&words(primary)),
-                    number_cell(&raw(value), value),
-                    number_cell(&raw(run.seconds), run.seconds),
-                    word_cell(&date(run.started)),
-                ]);
-            }
+            let room = RAW_ROWS_MAX.saturating_sub(shown.len());
+            shown.extend(runs.iter().take(room).map(|run| (&*part.metric.name, *row, trial, run)));
         }
     }
+    let mut table = Columns::of("raw", &shown)
+        .words("scenario", |(_, row, ..)| row.marked())
+        .column(head("round"), |(_, _, trial, _)| number_cell(&round_words(trial), f64::from(trial.round + 1)))
+        .numbers("position", |(_, _, trial, _)| trial.position as usize + 1)
+        .numbers("run", |(.., run)| run.run as usize + 1)
+        .words("metric", |(metric, ..)| words(metric))
+        .figures("value", |(metric, .., run)| run.metrics.get(*metric).copied(), raw)
+        .figures("window, s", |(.., run)| run.seconds, raw)
+        .words("started", |(.., run)| date(run.started))
+        .table();
+    table.filter = "Filter the raw values";
+    let (shown, total) = (shown.len(), counting.runs.values().map(Vec::len).sum::<usize>());
     let some = if total > shown { format!(" The first {shown} of {total} runs are shown.") } else { String::new() };
     let note = format!("Primary metrics only.{some} `surefoot report --csv` has every metric of every run.");
     details(format!("Raw values of {total} runs"), [Block::Note(note), Block::Table(table)])
@@ -159,16 +145,13 @@ const READ_BACK_NOTE: &str = "As trials read them back; programs that make files
     their blocks, too, is in the results file: `surefoot report --json`.";
 
 fn values(id: &str, what: &str, all: &[InForce], origin: impl Fn(&str) -> Option<&'static str>) -> Block {
-    let mut heads = vec![word_head(what), word_head("value"), word_head("in scenarios")];
-    heads.extend(all.first().and_then(|first| origin(&first.what)).map(|_| word_head("from")));
-    let mut table = Table::new(id, heads);
-    for known in all {
-        let value = if known.value.is_empty() { "(empty)" } else { &known.value };
-        let mut cells = vec![word_cell(&known.what), wrapped_cell(value), wrapped_cell(&known.scenarios)];
-        cells.extend(origin(&known.what).map(word_cell));
-        table.row(cells);
-    }
-    Block::Table(table)
+    let has_origin = all.first().is_some_and(|first| origin(&first.what).is_some());
+    let table = Columns::of(id, all)
+        .words(what, |known| &known.what)
+        .wrapped("value", |known| if known.value.is_empty() { "(empty)" } else { &known.value })
+        .wrapped("in scenarios", |known| &known.scenarios)
+        .when(has_origin, |table| table.words("from", |known| origin(&known.what).unwrap_or_default()));
+    Block::Table(table.table())
 }
 
 /// The study file.

@@ -1,14 +1,14 @@
 //! The tables that explain: what changed with each difference, and what each scenario used of what there was.
 
 use super::details;
-use super::tables::p_words;
-use crate::document::{Block, Cell, Table, Tone, head, no_cell, number_cell, word_cell, word_head};
+use crate::document::{Block, Cell, Columns, head, interval_head, no_cell, number_cell};
 use crate::flushing::Marked as _;
 use crate::input::Input;
-use crate::number::{Scale, percent, ratio, ratio_precise};
+use crate::number::{Scale, p_words, ratio, ratio_precise};
 use crate::why;
-use crate::words::Words as _;
+use crate::words::{Words as _, each_once};
 use analysis::ceilings::{Ceiling, Of, Share};
+use analysis::claim::Ratio;
 use analysis::row::Row;
 use analysis::view::{Part, View};
 use ledger::model::Probe;
@@ -20,18 +20,7 @@ pub fn what_changed(i: usize, part: &Part, view: &View) -> Option<Block> {
     let main = part.judgement.claims.iter().chain(&part.judgement.versus).map(|claim| (false, claim));
     let mut claims = confirmed.chain(main).filter(|(_, claim)| !claim.with.is_empty()).peekable();
     claims.peek()?;
-    let heads = [
-        word_head("difference"),
-        word_head("of the machine"),
-        head("first"),
-        head("second"),
-        head("ratio"),
-        head(&format!("{} interval", percent(view.confidence))),
-        head("p, corrected (Holm)"),
-        word_head(""),
-    ];
-    let mut table = Table::new(format!("why-{i}"), heads);
-    let mut seen = Vec::new();
+    let (mut seen, mut rows) = (Vec::new(), Vec::new());
     for (is_new, claim) in claims {
         let (a, b) = claim.names();
         // The comparisons with the baseline are in the family, too, where that is one of pairs.
@@ -40,24 +29,21 @@ pub fn what_changed(i: usize, part: &Part, view: &View) -> Option<Block> {
         }
         seen.push((is_new, a, b));
         let rounds = if is_new { " in the new rounds" } else { "" };
-        for change in &claim.with {
-            let [first, second] = why::values(change);
-            table.row([
-                word_cell(&format!("{a} vs {b}{rounds}")),
-                word_cell(&change.words()),
-                number_cell(&first, change.first),
-                number_cell(&second, change.second),
-                change.ratio.map_or_else(no_cell, |ratio| number_cell(&ratio_precise(ratio.mean), ratio.mean)),
-                change.ratio.map_or_else(no_cell, |ratio| Cell {
-                    text: format!("{}–{}", ratio_precise(ratio.low), ratio_precise(ratio.high)),
-                    ..Cell::default()
-                }),
-                change.ratio.map_or_else(no_cell, |ratio| number_cell(&p_words(ratio.p), ratio.p)),
-                word_cell(&change.ratio.map_or_else(|| "not tested: a value is 0".into(), |ratio| ratio.went.words())),
-            ]);
-        }
+        rows.extend(claim.with.iter().map(|change| (format!("{a} vs {b}{rounds}"), change)));
     }
-    Some(details("What changed with it", [Block::Note(WHY_NOTE.into()), Block::Table(table)]))
+    let interval = |ratio: Ratio| format!("{}–{}", ratio_precise(ratio.low), ratio_precise(ratio.high));
+    let interval = |ratio: Ratio| Cell { text: interval(ratio), ..Cell::default() };
+    let went = |ratio: Ratio| ratio.went.words();
+    let table = Columns::of(format!("why-{i}"), &rows)
+        .words("difference", |(pair, _)| pair)
+        .words("of the machine", |(_, change)| change.words())
+        .column(head("first"), |(_, change)| number_cell(&why::values(change)[0], change.first))
+        .column(head("second"), |(_, change)| number_cell(&why::values(change)[1], change.second))
+        .figures("ratio", |(_, change)| change.ratio.map(|ratio| ratio.mean), ratio_precise)
+        .column(interval_head(view.confidence), |(_, change)| change.ratio.map_or_else(no_cell, interval))
+        .figures("p, corrected (Holm)", |(_, change)| change.ratio.map(|ratio| ratio.p), p_words)
+        .words("", |(_, change)| change.ratio.map_or_else(|| "not tested: a value is 0".into(), went));
+    Some(details("What changed with it", [Block::Note(WHY_NOTE.into()), Block::Table(table.table())]))
 }
 
 /// Said above the table of what changed.
@@ -67,26 +53,18 @@ const WHY_NOTE: &str = "What goes with a difference need not be its cause. Means
 /// What each scenario used of what its device and CPUs can give, and what bound it.
 pub fn ceilings(i: usize, part: &Part, input: &Input) -> Option<Block> {
     let rows: Vec<(&Row, &Ceiling)> = part.rows.iter().filter_map(|row| Some((row, row.ceiling.as_ref()?))).collect();
-    let mut of: Vec<Of> = Vec::new();
-    for share in rows.iter().flat_map(|(_, ceiling)| &ceiling.shares) {
-        if !of.contains(&share.of) {
-            of.push(share.of);
-        }
-    }
+    let of = each_once(rows.iter().flat_map(|(_, ceiling)| &ceiling.shares).map(|share| share.of));
     if of.is_empty() {
         return None;
     }
-    let mut heads = vec![word_head("scenario"), word_head("bound by")];
-    heads.extend(of.iter().map(|of| head(&of.words())));
-    let mut table = Table::new(format!("ceilings-{i}"), heads);
-    for (row, ceiling) in rows {
-        let mut cells = vec![word_cell(&row.marked()), word_cell(&bound_words(ceiling))];
-        cells.extend(of.iter().map(|of| {
-            let share = ceiling.shares.iter().find(|share| share.of == *of);
-            share.map_or_else(no_cell, share_cell)
-        }));
-        table.toned_row(if row.baseline { Tone::Baseline } else { Tone::Plain }, cells);
-    }
+    let table = Columns::of(format!("ceilings-{i}"), &rows)
+        .baseline(|(row, _)| row.baseline)
+        .words("scenario", |(row, _)| row.marked())
+        .words("bound by", |(_, ceiling)| bound_words(ceiling));
+    let table = of.into_iter().fold(table, |table, of| {
+        let share = |ceiling: &Ceiling| ceiling.shares.iter().find(|share| share.of == of).map(share_cell);
+        table.column(head(&of.words()), |(_, ceiling)| share(ceiling).unwrap_or_else(no_cell))
+    });
     let steps = |probe: &Probe, name: &str| probe.figures.get(name).copied();
     let together = |probe: &Probe| {
         Some(
@@ -104,7 +82,7 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> Option<Block> {
         "The device was not probed, so that only the CPUs have a limit."
     };
     let note = format!("{source}{together} By the means of all measured runs.");
-    Some(details("Share of what there was", [Block::Note(note), Block::Table(table)]))
+    Some(details("Share of what there was", [Block::Note(note), Block::Table(table.table())]))
 }
 
 fn bound_words(ceiling: &Ceiling) -> String {

@@ -1,6 +1,6 @@
 //! The table of how the runs went.
 
-use crate::document::{Block, Cell, Table, head, no_cell, number_cell, word_cell, word_head};
+use crate::document::{Block, Columns, head, number_cell};
 use crate::flushing::Marked as _;
 use crate::input::Input;
 use crate::number::{figure, percent, span};
@@ -22,11 +22,6 @@ const KINDS: [Kind; 6] = [
     ("too short to say", |course| matches!(course, Course::TooShort)),
 ];
 
-/// A figure, or a dash where there is none.
-fn counted_cell(value: Option<f64>, words: impl Fn(f64) -> String) -> Cell {
-    value.map_or_else(no_cell, |value| number_cell(&words(value), value))
-}
-
 /// Every scenario: its runs by class, and what it shared the machine with. Columns in which nothing stands are left out.
 pub fn table(input: &Input, view: &View) -> Option<Block> {
     let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.measured()).collect();
@@ -34,42 +29,31 @@ pub fn table(input: &Input, view: &View) -> Option<Block> {
     if !has(|health| !health.runs.is_empty() || !health.loads.is_empty()) {
         return None;
     }
-    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| rows.iter().any(|row| row.health.count(kind.1) > 0)).collect();
-    let (warm_up, cycles) = (has(|health| health.warm_up().is_some()), has(|health| health.period().is_some()));
-    let (loads, disturbed) = (has(|health| !health.loads.is_empty()), has(|health| !health.disturbed.is_empty()));
-    let mut heads = vec![word_head("scenario"), head("runs")];
-    heads.extend(kinds.iter().map(|kind| head(kind.0)));
-    let even = has(|health| health.even().1 > 0);
-    heads.extend(even.then(|| head("pass SNIA\u{2019}s test")));
-    heads.extend(warm_up.then(|| head("longest warm-up")));
-    heads.extend(cycles.then(|| head("cycle")));
-    if loads {
-        heads.extend(["CPU time stolen", "other CPUs", "other MB/s on disk"].map(head));
-    }
-    heads.extend(disturbed.then(|| word_head("disturbed trials")));
-    let mut table = Table::new("health", heads);
-    for row in &rows {
-        let health = &row.health;
-        let count = |count: usize| number_cell(&count.to_string(), count as f64);
-        let mut cells = vec![word_cell(&row.marked()), count(health.runs.len())];
-        cells.extend(kinds.iter().map(|kind| count(health.count(kind.1))));
-        let passed = health.even();
-        cells.extend(even.then(|| number_cell(&format!("{} of {}", passed.0, passed.1), passed.0 as f64)));
-        cells.extend(warm_up.then(|| counted_cell(health.warm_up(), span)));
-        cells.extend(cycles.then(|| counted_cell(health.period(), span)));
-        if loads {
-            let steal = health.mean(|load| load.steal);
-            let (cores, disk) = (health.mean(|load| load.other_cores), health.mean(|load| load.other_disk));
-            cells.extend([
-                counted_cell(steal, percent),
-                counted_cell(cores, figure),
-                counted_cell(disk.map(|bytes| bytes / 1e6), figure),
-            ]);
-        }
-        let words = |(round, cause): &(u32, Cause)| format!("round {} ({})", round + 1, cause.words());
-        cells.extend(disturbed.then(|| word_cell(&health.disturbed.iter().map(words).collect::<Vec<_>>().join(", "))));
-        table.row(cells);
-    }
+    let table =
+        Columns::of("health", &rows).words("scenario", |row| row.marked()).numbers("runs", |row| row.health.runs.len());
+    let kinds = KINDS.iter().filter(|kind| rows.iter().any(|row| row.health.count(kind.1) > 0));
+    let table = kinds.fold(table, |table, kind| table.numbers(kind.0, |row| row.health.count(kind.1)));
+    let passed = |(even, of): (usize, usize)| number_cell(&format!("{even} of {of}"), even as f64);
+    let disturbed = |(round, cause): &(u32, Cause)| format!("round {} ({})", round + 1, cause.words());
+    let disturbed = |health: &Health| health.disturbed.iter().map(disturbed).collect::<Vec<_>>().join(", ");
+    let table = table
+        .when(has(|health| health.even().1 > 0), |table| {
+            table.column(head("pass SNIA\u{2019}s test"), |row| passed(row.health.even()))
+        })
+        .when(has(|health| health.warm_up().is_some()), |table| {
+            table.figures("longest warm-up", |row| row.health.warm_up(), span)
+        })
+        .when(has(|health| health.period().is_some()), |table| table.figures("cycle", |row| row.health.period(), span))
+        .when(has(|health| !health.loads.is_empty()), |table| {
+            let disk = |health: &Health| health.mean(|load| load.other_disk).map(|bytes| bytes / 1e6);
+            table
+                .figures("CPU time stolen", |row| row.health.mean(|load| load.steal), percent)
+                .figures("other CPUs", |row| row.health.mean(|load| load.other_cores), figure)
+                .figures("other MB/s on disk", |row| disk(&row.health), figure)
+        })
+        .when(has(|health| !health.disturbed.is_empty()), |table| {
+            table.words("disturbed trials", |row| disturbed(&row.health))
+        });
     let details = &input.details;
     let some = if details.runs_read < details.runs_all {
         format!(" Looked at: {} of {} runs.", details.runs_read, details.runs_all)
@@ -79,7 +63,7 @@ pub fn table(input: &Input, view: &View) -> Option<Block> {
     Some(Block::Section(vec![
         Block::Heading(2, "Health of the runs".into()),
         Block::Note(format!("{ABOUT}{some}")),
-        Block::Table(table),
+        Block::Table(table.table()),
     ]))
 }
 

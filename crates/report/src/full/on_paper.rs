@@ -1,7 +1,7 @@
 //! What only paper has: scenarios with the short names of wide tables, every judged value of every run, and files inside the document.
 
 use crate::answer;
-use crate::document::{Block, Cell, Column, Table, head, number_cell, word_cell, word_head};
+use crate::document::{Block, Cell, Columns, head, number_cell};
 use crate::input::{Counting, Input};
 use crate::number::{Scale, date, words};
 use crate::words::round_words;
@@ -92,22 +92,16 @@ fn trials(input: &Input, short: &ShortNames) -> Block {
         (TrialState::Interrupted, _) => "interrupted".into(),
         (TrialState::Running, _) => "not ended".into(),
     };
-    let names = ["scenario", "round", "position", "seed", "started", "seconds"].map(head);
-    let mut table = Table::new("trials", names.into_iter().chain([word_head("state")]));
-    for trial in &input.contents.trials {
-        let seconds = trial.ended.map_or_else(String::new, |ended| format!("{:.1}", ended - trial.started));
-        let figures = [
-            short.get(&trial.scenario).cloned().unwrap_or_default(),
-            round_words(trial),
-            (trial.position + 1).to_string(),
-            trial.seed.to_string(),
-            date(trial.started),
-            seconds,
-            state(trial),
-        ];
-        table.row(figures.map(|text| word_cell(&text)));
-    }
-    Block::Table(table)
+    let seconds = |trial: &Trial| trial.ended.map(|ended| format!("{:.1}", ended - trial.started));
+    let table = Columns::of("trials", &input.contents.trials)
+        .shown("scenario", |trial| short.get(&trial.scenario).cloned().unwrap_or_default())
+        .shown("round", round_words)
+        .shown("position", |trial| (trial.position + 1).to_string())
+        .shown("seed", |trial| trial.seed.to_string())
+        .shown("started", |trial| date(trial.started))
+        .shown("seconds", |trial| seconds(trial).unwrap_or_default())
+        .words("state", state);
+    Block::Table(table.table())
 }
 
 /// The metrics of these runs that have a direction, the primary one first.
@@ -121,22 +115,16 @@ fn judged(part: &Part, runs: &[(&Trial, &RunRow)], input: &Input) -> Vec<Metric>
 /// Some metrics of all runs.
 fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], short: &ShortNames) -> Block {
     let value = |run: &RunRow, metric: &Metric| run.metrics.get(&*metric.name).copied();
-    let scale = |metric: &Metric| {
+    let table = Columns::of("runs", runs)
+        .shown("scenario", |(trial, _)| short.get(&trial.scenario).cloned().unwrap_or_default())
+        .shown("round", |(trial, _)| round_words(trial))
+        .shown("run", |(_, run)| (run.run + 1).to_string());
+    let table = metrics.iter().fold(table, |table, metric| {
         let largest = runs.iter().filter_map(|(_, run)| value(run, metric)).fold(0.0, |a: f64, b| a.max(b.abs()));
-        Scale::of(metric, largest)
-    };
-    let scales: Vec<Scale> = metrics.iter().map(scale).collect();
-    let heads = metrics.iter().zip(&scales);
-    let heads = heads.map(|(metric, scale)| head(&format!("{}{}", words(&metric.name), scale.after_name())));
-    let columns: Vec<Column> = ["scenario", "round", "run"].map(head).into_iter().chain(heads).collect();
-    let mut table = Table::new("runs", columns);
-    for (trial, run) in runs {
-        let figure = |(metric, scale): (&Metric, &Scale)| {
+        let scale = Scale::of(metric, largest);
+        table.column(head(&format!("{}{}", words(&metric.name), scale.after_name())), |(_, run)| {
             value(run, metric).map_or_else(Cell::default, |value| number_cell(&scale.number(value), value))
-        };
-        let name = short.get(&trial.scenario).cloned().unwrap_or_default();
-        let place = [name, round_words(trial), (run.run + 1).to_string()].map(|text| word_cell(&text));
-        table.row(place.into_iter().chain(metrics.iter().zip(&scales).map(figure)));
-    }
-    Block::Table(table)
+        })
+    });
+    Block::Table(table.table())
 }

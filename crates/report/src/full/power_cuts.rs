@@ -3,15 +3,13 @@
 use super::open_details;
 use super::tables::promise;
 use crate::chart::{pareto, ranking};
-use crate::document::{
-    Block, Cell, Chart, Layout, Table, Tone, head, no_cell, number_cell, word_cell, word_head, wrapped_cell,
-};
+use crate::document::{Block, Chart, Columns, Layout, head, number_cell};
 use crate::flushing::Marked as _;
 use crate::number::{count, percent, percent_at_most, rounded, seconds};
 use crate::safety::{explored, is_censored};
 use analysis::row::Row;
 use analysis::view::{Part, View};
-use observe::safety::{Grade, Safety};
+use observe::safety::{Finding, Grade, Safety};
 
 /// Findings shown of a scenario, the worst first.
 const FINDINGS_MAX: usize = 8;
@@ -72,64 +70,39 @@ fn picture(i: usize, part: &Part, view: &View) -> Option<Block> {
 }
 
 fn scenarios(i: usize, measured: &[(&Row, &Safety)]) -> Block {
-    let heads = [
-        word_head("scenario"),
-        word_head("class"),
-        head("worst loss, acknowledged commits"),
-        head("worst loss, time"),
-        head("expected loss, commits"),
-        head("expected loss, time"),
-        head("random cuts"),
-        head("bad of these"),
-        head("bad, at most (95 %)"),
-        head("images searched"),
-        word_head("looked at"),
-        head("unmountable"),
-        head("damaged"),
-        head("wrong without a word"),
-        word_head("by settings"),
-        word_head("control group"),
-    ];
-    let mut table = Table::new(format!("power-cuts-{i}"), heads);
-    for (row, found) in measured {
-        table.toned_row(if row.baseline { Tone::Baseline } else { Tone::Plain }, cells(row, found));
-    }
-    open_details("Losses", [Block::Table(table)])
-}
-
-fn cells(row: &Row, found: &Safety) -> Vec<Cell> {
-    let number = |number: u64| number_cell(&count(number), number as f64);
-    let or_more = if is_censored(found) { " or more" } else { "" };
-    let worst = format!("{} of {}", count(found.worst_lost_commits), count(found.acknowledged));
-    let expected = |value: Option<f64>| value.filter(|_| !is_censored(found));
-    let but = match (row.was_broken(), row.hides_damage()) {
+    let but = |row: &Row| match (row.was_broken(), row.hides_damage()) {
         (true, _) => ": that is not what was measured",
         (_, true) => ": what was recorded did not contain it",
         _ => "",
     };
-    vec![
-        word_cell(&row.marked()),
-        word_cell(&format!("{} · {}", found.grade.letter(), found.grade.words())),
-        number_cell(&worst, found.worst_lost_commits as f64),
-        number_cell(&format!("{}{or_more}", seconds(found.worst_lost_seconds)), found.worst_lost_seconds),
-        known_cell(expected(found.expected_lost_commits), |commits| rounded(commits, 2).to_string()),
-        known_cell(expected(found.expected_lost_seconds), seconds),
-        number(found.random_cuts),
-        number(found.random_cuts_bad),
-        known_cell(found.bad_share_at_most(), percent_at_most),
-        number(found.images),
-        wrapped_cell(&format!("{}, at {} moments", explored(found), count(found.points))),
-        number(found.unmountable),
-        number(found.damaged),
-        number(found.silent),
-        wrapped_cell(&format!("{}{but}", promise(row))),
-        wrapped_cell(&control(found)),
-    ]
-}
-
-/// A figure that older results do not have, or that says nothing.
-fn known_cell(value: Option<f64>, shown: impl Fn(f64) -> String) -> Cell {
-    value.map_or_else(no_cell, |value| number_cell(&shown(value), value))
+    // Where a loss may be longer than was recorded, a mean says nothing.
+    let expected = |value: Option<f64>, found: &Safety| value.filter(|_| !is_censored(found));
+    let two_digits = |commits: f64| rounded(commits, 2).to_string();
+    let table = Columns::of(format!("power-cuts-{i}"), measured)
+        .baseline(|(row, _)| row.baseline)
+        .words("scenario", |(row, _)| row.marked())
+        .words("class", |(_, found)| format!("{} · {}", found.grade.letter(), found.grade.words()))
+        .column(head("worst loss, acknowledged commits"), |(_, found)| {
+            let worst = format!("{} of {}", count(found.worst_lost_commits), count(found.acknowledged));
+            number_cell(&worst, found.worst_lost_commits as f64)
+        })
+        .column(head("worst loss, time"), |(_, found)| {
+            let or_more = if is_censored(found) { " or more" } else { "" };
+            number_cell(&format!("{}{or_more}", seconds(found.worst_lost_seconds)), found.worst_lost_seconds)
+        })
+        .figures("expected loss, commits", |(_, found)| expected(found.expected_lost_commits, found), two_digits)
+        .figures("expected loss, time", |(_, found)| expected(found.expected_lost_seconds, found), seconds)
+        .counts("random cuts", |(_, found)| found.random_cuts)
+        .counts("bad of these", |(_, found)| found.random_cuts_bad)
+        .figures("bad, at most (95 %)", |(_, found)| found.bad_share_at_most(), percent_at_most)
+        .counts("images searched", |(_, found)| found.images)
+        .wrapped("looked at", |(_, found)| format!("{}, at {} moments", explored(found), count(found.points)))
+        .counts("unmountable", |(_, found)| found.unmountable)
+        .counts("damaged", |(_, found)| found.damaged)
+        .counts("wrong without a word", |(_, found)| found.silent)
+        .wrapped("by settings", |(row, _)| format!("{}{}", promise(row), but(row)))
+        .wrapped("control group", |(_, found)| control(found));
+    open_details("Losses", [Block::Table(table.table())])
 }
 
 /// What images drawn at random, and bad ones run again, say of the search.
@@ -147,38 +120,27 @@ fn control(found: &Safety) -> String {
 
 /// Faults that were seen, each with the name of an image that has it.
 fn findings(i: usize, measured: &[(&Row, &Safety)]) -> Option<Block> {
-    if measured.iter().all(|(_, found)| found.findings.is_empty()) {
+    let shown = measured
+        .iter()
+        .flat_map(|(row, found)| found.findings.iter().take(FINDINGS_MAX).map(move |finding| (row, finding)));
+    let shown: Vec<(&&Row, &Finding)> = shown.collect();
+    if shown.is_empty() {
         return None;
     }
-    let heads = [
-        word_head("scenario"),
-        word_head("what was seen"),
-        head("images"),
-        word_head("one of them"),
-        word_head("which lacks"),
-        word_head("the filesystem's checker"),
-    ];
-    let mut table = Table::new(format!("findings-{i}"), heads);
-    let mut left_out = 0;
-    for (row, found) in measured {
-        for finding in found.findings.iter().take(FINDINGS_MAX) {
-            table.row([
-                word_cell(&row.marked()),
-                wrapped_cell(&finding.what),
-                number_cell(&count(finding.images), finding.images as f64),
-                wrapped_cell(&finding.example),
-                wrapped_cell(&finding.lacks),
-                wrapped_cell(&finding.checked),
-            ]);
-        }
-        left_out += found.findings.len().saturating_sub(FINDINGS_MAX);
-    }
+    let left_out = measured.iter().map(|(_, found)| found.findings.len()).sum::<usize>() - shown.len();
+    let table = Columns::of(format!("findings-{i}"), &shown)
+        .words("scenario", |(row, _)| row.marked())
+        .wrapped("what was seen", |(_, finding)| &finding.what)
+        .counts("images", |(_, finding)| finding.images)
+        .wrapped("one of them", |(_, finding)| &finding.example)
+        .wrapped("which lacks", |(_, finding)| &finding.lacks)
+        .wrapped("the filesystem's checker", |(_, finding)| &finding.checked);
     let more = if left_out > 0 { format!(" {left_out} more are in `report --json`.") } else { String::new() };
     let note = format!(
         "`surefoot powercut STUDY --scenario SCENARIO --replay NAME` mounts the image of that name once more, where its log is still \
          kept.{more}"
     );
-    Some(open_details("What was found", [Block::Note(note), Block::Table(table)]))
+    Some(open_details("What was found", [Block::Note(note), Block::Table(table.table())]))
 }
 
 /// Under what disks it was, and what else a reader should know.

@@ -2,18 +2,21 @@
 
 use super::{details, open_details, pictures};
 use crate::claims::{interval_words, verdict_words};
-use crate::document::{Block, Cell, Table, Tone, head, no_cell, number_cell, word_cell, word_head, wrapped_cell};
+use crate::document::{
+    Block, Cell, Columns, Table, Tone, interval_head, no_cell, number_cell, word_cell, word_head, wrapped_cell,
+};
 use crate::flushing::{self, MARK, Marked as _};
 use crate::input::Input;
-use crate::number::{Scale, figure, percent, percent_rounded_up, ratio_precise, words};
+use crate::number::{Scale, figure, p_words, percent, percent_rounded_up, ratio_precise, words};
 use crate::words::Words as _;
 use crate::{errors, health, notes, pivot, safety};
 use analysis::claim::{Claim, Subject};
 use analysis::flushing::Flushing;
 use analysis::judge::short_factor;
 use analysis::means::{Means, is_own, metric_means};
-use analysis::row::Row;
+use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
+use ledger::model::Scenario;
 use observe::metric::Metric;
 use stats::Verdict;
 use std::collections::BTreeMap;
@@ -33,99 +36,60 @@ pub fn claims(i: usize, part: &Part, view: &View) -> Option<Block> {
     if part.judgement.claims.is_empty() {
         return None;
     }
-    let heads = [
-        word_head("claim"),
-        head("ratio"),
-        head(&format!("{} interval", percent(view.confidence))),
-        word_head("verdict"),
-        head("p, corrected (Holm)"),
-        head("rounds"),
-        head("differences below this could not be seen"),
-    ];
-    let mut table = Table::new(format!("claims-{i}"), heads);
-    for claim in part.judgement.claims.iter().chain(&part.judgement.control) {
+    let name = |claim: &Claim| {
         let ((a, b), [of_a, of_b]) = (claim.names(), flushing::marks(part, claim));
         let about = match &claim.subject {
             Subject::Level { factor, .. } => format!(" ({})", short_factor(factor)),
             Subject::Control { .. } => " (A/A control)".into(),
             Subject::Scenario { .. } => String::new(),
         };
-        table.row([
-            word_cell(&format!("{a}{of_a} vs {b}{of_b}{about}{}", health::claim_words(claim, part))),
-            number_cell(&ratio_precise(claim.ratio), claim.ratio),
-            Cell {
-                text: format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high)),
-                hint: interval_words(claim, view.confidence),
-                ..Cell::default()
-            },
-            verdict_cell(claim, part),
-            number_cell(&p_words(claim.p), claim.p),
-            number_cell(&claim.rounds.to_string(), claim.rounds as f64),
-            number_cell(&percent(claim.visible), claim.visible),
-        ]);
-    }
-    Some(open_details("Claims", [Block::Table(table)]))
-}
-
-pub(super) fn p_words(p: f64) -> String {
-    if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
+        format!("{a}{of_a} vs {b}{of_b}{about}{}", health::claim_words(claim, part))
+    };
+    let interval = |claim: &Claim| Cell {
+        text: format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high)),
+        hint: interval_words(claim, view.confidence),
+        ..Cell::default()
+    };
+    let claims: Vec<&Claim> = part.judgement.claims.iter().chain(&part.judgement.control).collect();
+    let table = Columns::of(format!("claims-{i}"), &claims)
+        .words("claim", |claim| name(claim))
+        .figures("ratio", |claim| claim.ratio, ratio_precise)
+        .column(interval_head(view.confidence), |claim| interval(claim))
+        .column(word_head("verdict"), |claim| verdict_cell(claim, part))
+        .figures("p, corrected (Holm)", |claim| claim.p, p_words)
+        .numbers("rounds", |claim| claim.rounds)
+        .figures("differences below this could not be seen", |claim| claim.visible, percent);
+    Some(open_details("Claims", [Block::Table(table.table())]))
 }
 
 /// All scenarios of a part, ranked.
 pub fn scenarios(i: usize, part: &Part, view: &View) -> Block {
-    let unit = Scale::of_part(part).after_name();
+    let scale = Scale::of_part(part);
+    let number = |value: f64| scale.number(value);
+    let interval = |centre: Centre| number_cell(&scale.between(centre.low, centre.high), centre.high / centre.low);
+    let claim = |row: &Row| part.claim_of(&row.label);
+    let verdict = |row: &Row| claim(row).map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part));
     let with_flushes = part.rows.iter().any(|row| row.flushing.is_some());
     let with_errors = part.rows.iter().any(|row| row.error_share() > 0.0);
-    let mut heads = vec![
-        word_head("scenario"),
-        head(&format!("geometric mean{unit}")),
-        head(&format!("{} interval", percent(view.confidence))),
-    ];
-    heads.extend(with_errors.then(|| word_head(errors::HEAD)));
-    heads.extend([
-        head("median"),
-        head("min"),
-        head("max"),
-        head("vs baseline"),
-        word_head("verdict"),
-        head("at most behind the best"),
-        word_head("after a power cut"),
-    ]);
-    heads.extend(with_flushes.then(|| head("flushes per commit")));
-    heads.extend([head("trials"), head("failed")]);
-    let mut table = Table::new(format!("scenarios-{i}"), heads);
-    for row in &part.rows {
-        let tone = if row.baseline { Tone::Baseline } else { Tone::Plain };
-        table.toned_row(tone, scenario_cells(row, part, (with_errors, with_flushes)));
-    }
-    open_details("Scenarios", [Block::Table(table)])
-}
-
-fn scenario_cells(row: &Row, part: &Part, (with_errors, with_flushes): (bool, bool)) -> Vec<Cell> {
-    let scale = Scale::of_part(part);
-    let number = |value: Option<f64>| value.map_or_else(no_cell, |value| number_cell(&scale.number(value), value));
-    let claim = part.claim_of(&row.label);
-    let tag = if row.baseline { " (baseline)" } else { "" };
-    let interval = row.centre.map_or_else(no_cell, |c| number_cell(&scale.between(c.low, c.high), c.high / c.low));
-    let regret = part.judgement.regrets.get(&row.label);
-    let mut cells =
-        vec![word_cell(&format!("{}{tag}", row.marked())), number(row.centre.map(|centre| centre.mean)), interval];
-    cells.extend(with_errors.then(|| wrapped_cell(&errors::cell(row))));
-    cells.extend([
-        number(row.centre.map(|centre| centre.median)),
-        number(row.centre.map(|centre| centre.min)),
-        number(row.centre.map(|centre| centre.max)),
-        claim.map_or_else(no_cell, |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio)),
-        claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
-        regret.map_or_else(no_cell, |regret| number_cell(&percent_rounded_up(*regret), *regret)),
-        wrapped_cell(&power_cut(row)),
-    ]);
-    let per_commit = || row.flushing.as_ref().map(Flushing::per_commit);
-    cells.extend(with_flushes.then(|| per_commit().map_or_else(no_cell, |ratio| number_cell(&figure(ratio), ratio))));
-    let trials = row.centre.map_or(0, |centre| centre.count);
-    cells.push(number_cell(&trials.to_string(), trials as f64));
-    cells.push(number_cell(&row.failed.to_string(), row.failed as f64));
-    cells
+    let table = Columns::of(format!("scenarios-{i}"), &part.rows)
+        .baseline(|row| row.baseline)
+        .words("scenario", |row| format!("{}{}", row.marked(), if row.baseline { " (baseline)" } else { "" }))
+        .figures(&format!("geometric mean{}", scale.after_name()), |row| row.centre.map(|centre| centre.mean), number)
+        .column(interval_head(view.confidence), |row| row.centre.map_or_else(no_cell, interval))
+        .when(with_errors, |table| table.wrapped(errors::HEAD, errors::cell))
+        .figures("median", |row| row.centre.map(|centre| centre.median), number)
+        .figures("min", |row| row.centre.map(|centre| centre.min), number)
+        .figures("max", |row| row.centre.map(|centre| centre.max), number)
+        .figures("vs baseline", |row| claim(row).map(|claim| claim.ratio), ratio_precise)
+        .column(word_head("verdict"), verdict)
+        .figures("at most behind the best", |row| part.judgement.regrets.get(&row.label).copied(), percent_rounded_up)
+        .wrapped("after a power cut", power_cut)
+        .when(with_flushes, |table| {
+            table.figures("flushes per commit", |row| row.flushing.as_ref().map(Flushing::per_commit), figure)
+        })
+        .numbers("trials", |row| row.centre.map_or(0, |centre| centre.count))
+        .numbers("failed", |row| row.failed);
+    open_details("Scenarios", [Block::Table(table.table())])
 }
 
 /// What was measured, and what the settings promise.
@@ -172,26 +136,16 @@ const MEANS_NOTE: &str =
 
 fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: &Input) -> Table {
     let unknown = |name: &str| Metric::named(name.into(), String::new(), observe::metric::Direction::Neither);
-    let scales: Vec<Scale> = names
-        .iter()
-        .map(|name| {
-            let largest = means.values().filter_map(|values| values.get(*name)).fold(0.0f64, |a, b| a.max(b.abs()));
-            Scale::of(input.contents.metrics.get(*name).unwrap_or(&unknown(name)), largest)
-        })
-        .collect();
-    let mut heads = vec![word_head("scenario")];
-    let heads_of = names.iter().zip(&scales);
-    heads.extend(heads_of.map(|(name, scale)| head(&format!("{}{}", words(name), scale.after_name()))));
-    let mut table = Table::new(id, heads);
-    for row in part.measured() {
-        let mut cells = vec![word_cell(&row.marked())];
-        for (name, scale) in names.iter().zip(&scales) {
-            let value = means[row.label.as_str()].get(*name).copied().unwrap_or(f64::NAN);
-            cells.push(number_cell(&scale.number(value), value));
-        }
-        table.row(cells);
-    }
-    table
+    let rows: Vec<&Row> = part.measured().collect();
+    let table = Columns::of(id, &rows).words("scenario", |row| row.marked());
+    let table = names.iter().fold(table, |table, name| {
+        let largest = means.values().filter_map(|values| values.get(*name)).fold(0.0f64, |a, b| a.max(b.abs()));
+        let scale = Scale::of(input.contents.metrics.get(*name).unwrap_or(&unknown(name)), largest);
+        let value = |row: &Row| means[row.label.as_str()].get(*name).copied();
+        let head = format!("{}{}", words(name), scale.after_name());
+        table.figures(&head, |row| value(row), |value| scale.number(value))
+    });
+    table.table()
 }
 
 /// What the workload had to say of its runs, of each scenario as much as there is room for.
@@ -241,27 +195,22 @@ pub fn durability(input: &Input) -> Block {
         .flat_map(|part| &part.rows)
         .filter_map(|row| Some((row.label.as_str(), row.flushing.as_ref()?)))
         .collect();
-    let mut heads = vec![word_head("scenario"), word_head("after a power cut"), word_head("because")];
-    heads.extend((!flushing.is_empty()).then(|| word_head("measured")));
-    let mut table = Table::new("durability", heads);
-    for scenario in &input.contents.scenarios {
-        let reasons = scenario.durability.reasons.join("; ");
-        let mut cells =
-            vec![word_cell(&scenario.label), wrapped_cell(scenario.durability.class.words()), wrapped_cell(&reasons)];
-        let measured = |flushing: &Flushing| {
-            let mark = if flushing.is_missing { format!("{MARK}: ") } else { String::new() };
-            format!("{mark}{}", flushing.words())
-        };
-        let measured = || flushing.get(scenario.label.as_str()).map_or_else(String::new, |found| measured(found));
-        cells.extend((!flushing.is_empty()).then(|| wrapped_cell(&measured())));
-        table.row(cells);
-    }
+    let measured = |flushing: &&Flushing| {
+        let mark = if flushing.is_missing { format!("{MARK}: ") } else { String::new() };
+        format!("{mark}{}", flushing.words())
+    };
+    let measured = |scenario: &Scenario| flushing.get(&*scenario.label).map(measured).unwrap_or_default();
+    let table = Columns::of("durability", &input.contents.scenarios)
+        .words("scenario", |scenario| &scenario.label)
+        .wrapped("after a power cut", |scenario| scenario.durability.class.words())
+        .wrapped("because", |scenario| scenario.durability.reasons.join("; "))
+        .when(!flushing.is_empty(), |table| table.wrapped("measured", measured));
     let counted =
         if flushing.is_empty() { "" } else { " Measured are the flushes that the devices got in all runs together." };
     Block::Section(vec![
         Block::Heading(2, "Safety".into()),
         Block::Note(format!("Derived from the settings, not from power cuts.{counted}")),
-        Block::Table(table),
+        Block::Table(table.table()),
     ])
 }
 
