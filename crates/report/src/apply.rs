@@ -53,7 +53,7 @@ struct Installation {
 pub fn apply(input: &Input, scenario: &str) -> Result<String, Error> {
     let contents = &input.contents;
     let found = input.scenario(scenario)?;
-    let made = installation(input, found).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
+    let made = installation(input, found).ok_or_else(|| Error::NoCommands(scenario.into()))?;
     let mut text = String::new();
     for warning in &made.warnings {
         let _ = writeln!(text, "# WARNING: {}.", printable(warning));
@@ -81,11 +81,9 @@ pub(crate) fn on_page(input: &Input, scenario: &str) -> Vec<Block> {
 impl Installation {
     /// What stands for what in the lines.
     fn placeholders(&self) -> String {
-        let servers = if self.files.is_empty() || self.fstab.is_empty() {
-            String::new()
-        } else {
-            format!(" Servers had their data in {MOUNT_POINT}/data; stop one before its data are moved there.")
-        };
+        let servers =
+            format!(" Servers had their data in {MOUNT_POINT}/data; stop one before its data are moved there.");
+        let servers = if self.files.is_empty() || self.fstab.is_empty() { "" } else { &servers };
         let has_version = self.files.iter().any(|(_, file)| file.path.contains(VERSION));
         let version = if has_version { format!(" {VERSION} is that of what is installed.") } else { String::new() };
         format!("{DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds.{servers}{version}")
@@ -244,11 +242,8 @@ fn unmeasured(contents: &Contents, scenario: &Scenario, trial: &Trial) -> Vec<St
     let longest = runs.clone().map(|run: &RunRow| run.seconds).fold(0.0, f64::max);
     let used = runs.filter_map(|run| run.metrics.get("space_used_bytes").copied()).fold(0.0, f64::max);
     if longest > 0.0 {
-        let data = if used > 0.0 {
-            format!(", and other data than {} of it", format_bytes(used as u64))
-        } else {
-            String::new()
-        };
+        let data = format!(", and other data than {} of it", format_bytes(used as u64));
+        let data = if used > 0.0 { data.as_str() } else { "" };
         all.push(format!("a load of longer than {} at a time{data}", span(longest)));
     }
     let mut machines = contents.sessions.iter().rev().map(|session| &session.machine);

@@ -396,7 +396,7 @@ fn check_apart(all: &[&Input]) -> Result<(), Error> {
         .iter()
         .map(|input| &input.contents.study)
         .find(|study| !known.insert((study.created.to_bits(), study.seed)));
-    again.map_or(Ok(()), |study| Err(Error::SessionTwice { created: date(study.created) }))
+    again.map_or(Ok(()), |study| Err(Error::SessionTwice(date(study.created))))
 }
 
 const SAME_STUDY: &str = "Both ran the same study (equal hash).";

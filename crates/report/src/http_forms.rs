@@ -52,7 +52,7 @@ pub fn http(
         }
         out.push('\n');
     }
-    if out.is_empty() { Err(Error::NoRun { workloads: WORKLOADS }) } else { Ok(out) }
+    if out.is_empty() { Err(Error::NoRun(WORKLOADS)) } else { Ok(out) }
 }
 
 /// A run, and what both forms ask of it. None: not recorded.

@@ -22,12 +22,9 @@ pub enum Error {
         /// The labels there are.
         known: Vec<String>,
     },
-    /// The scenario has no trial that came as far as its storage.
-    #[error("no trial of `{scenario}` came as far as making its storage, so no commands are recorded")]
-    NoCommands {
-        /// Which scenario.
-        scenario: String,
-    },
+    /// This scenario has no trial that came as far as its storage.
+    #[error("no trial of `{0}` came as far as making its storage, so no commands are recorded")]
+    NoCommands(String),
     /// Two results that are to be compared ran on different benches.
     #[error("figures of different benches are not compared: of `{scenario}`, A ran {a}; B ran {b}")]
     OtherBench {
@@ -38,24 +35,15 @@ pub enum Error {
         /// Where it ran in the second.
         b: String,
     },
-    /// A session is named twice where each is to be one value.
-    #[error("the session of {created} is named twice: each session is one value")]
-    SessionTwice {
-        /// When its study was begun.
-        created: String,
-    },
-    /// A fleet's results have an answer over machines, and no figure of one of them.
-    #[error("{members} members of a fleet are in these results: what is asked for is of one machine")]
-    Fleet {
-        /// How many.
-        members: usize,
-    },
+    /// The session of this date is named twice where each is to be one value.
+    #[error("the session of {0} is named twice: each session is one value")]
+    SessionTwice(String),
+    /// The results of a fleet of so many members have an answer over machines, and no figure of one of them.
+    #[error("{0} members of a fleet are in these results: what is asked for is of one machine")]
+    Fleet(usize),
     /// There is no finished run of any of these workloads.
-    #[error("there is no finished run of the workload `{}` in these results", workloads.join("` or `"))]
-    NoRun {
-        /// Which.
-        workloads: &'static [&'static str],
-    },
+    #[error("there is no finished run of the workload `{}` in these results", .0.join("` or `"))]
+    NoRun(&'static [&'static str]),
 }
 
 /// All a report is made from.
@@ -113,7 +101,7 @@ pub fn load(path: &Path) -> Result<Input, Error> {
 pub fn read(reader: &ledger::Reader) -> Result<Input, Error> {
     let contents = reader.contents()?;
     if contents.members.len() > 1 {
-        return Err(Error::Fleet { members: contents.members.len() });
+        return Err(Error::Fleet(contents.members.len()));
     }
     let details = Details::read(reader, &contents)?;
     Ok(Input::new(contents, details))

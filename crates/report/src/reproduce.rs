@@ -14,8 +14,7 @@ use std::fmt::Write;
 /// When there is no such scenario, or none of its trials came as far as its storage.
 pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
     let found = input.scenario(scenario)?;
-    let commands =
-        commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
+    let commands = commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands(scenario.into()))?;
     let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));
     let bench = Bench::of(&input.contents, found);
     if bench != Bench::Host {

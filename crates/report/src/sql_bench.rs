@@ -26,7 +26,7 @@ pub fn sql_bench(contents: &Contents) -> Result<String, Error> {
         body(scenario, run, &mut out);
         out.push('\n');
     }
-    if out.is_empty() { Err(Error::NoRun { workloads: &[WORKLOAD] }) } else { Ok(out) }
+    if out.is_empty() { Err(Error::NoRun(&[WORKLOAD])) } else { Ok(out) }
 }
 
 fn header(contents: &Contents, scenario: &Scenario, trial: &Trial, run: &RunRow, out: &mut String) {

@@ -34,7 +34,7 @@ pub fn sysbench(input: &Input, form: Form) -> Result<String, Error> {
         }
         out.push('\n');
     }
-    if out.is_empty() { Err(Error::NoRun { workloads: &["oltp"] }) } else { Ok(out) }
+    if out.is_empty() { Err(Error::NoRun(&["oltp"])) } else { Ok(out) }
 }
 
 /// What both forms say; none was not measured, as in files of an older surefoot, and printed as `-`.

@@ -28,7 +28,7 @@ pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
     };
     let comparison = compared.map_err(|error| {
         let hint = match error {
-            report::Error::SessionTwice { .. } => "name each results file once",
+            report::Error::SessionTwice(_) => "name each results file once",
             _ => {
                 "run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or \
                  `guest.memory`, a factor of one study"

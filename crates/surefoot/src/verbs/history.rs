@@ -40,7 +40,7 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
 fn load(path: &Path) -> anyhow::Result<Input> {
     let contents = ledger::Reader::open_untouched(path)?.contents()?;
     if contents.members.len() > 1 {
-        return Err(report::Error::Fleet { members: contents.members.len() }.into());
+        return Err(report::Error::Fleet(contents.members.len()).into());
     }
     Ok(knowledge::told(Input::new(contents, report::input::Details::default())))
 }
