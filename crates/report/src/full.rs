@@ -19,6 +19,7 @@ use crate::number::date;
 use crate::warnings::warnings;
 use crate::{answer, apply, limits, summary, tails};
 use analysis::view::{Part, View};
+use ledger::model::StudyRecord;
 
 /// The page.
 pub fn html(input: &Input) -> String {
@@ -32,7 +33,7 @@ pub fn print(input: &Input, runs: String) -> String {
 
 /// All that there is to say.
 pub(crate) fn document(input: &Input, runs: String) -> Document {
-    let (view, study) = (input.view(), &input.contents.study);
+    let view = input.view();
     let mut blocks = vec![title(input), Block::Answer(summary::on_page(input)), Block::Section(found(input, view))];
     blocks.extend(limits::section(view, &input.contents));
     blocks.extend(in_place(input, view));
@@ -42,13 +43,19 @@ pub(crate) fn document(input: &Input, runs: String) -> Document {
     blocks.extend(appendix::failures(input));
     blocks.push(Block::Section(appendix::how_it_was_made(input, view)));
     blocks.push(Block::Only(Medium::Paper, on_paper::values_and_files(input, view, runs)));
+    Document { short_names: on_paper::short_names(input), ..of_study(&input.contents.study, blocks) }
+}
+
+/// Blocks about a study, with what its document is called and what stands at its foot.
+pub(crate) fn of_study(study: &StudyRecord, blocks: Vec<Block>) -> Document {
+    let (name, version) = (&study.name, &study.surefoot_version);
     let hash: String = study.hash.chars().take(12).collect();
     Document {
-        name: format!("{} – surefoot", study.name),
-        author: format!("surefoot {}", study.surefoot_version),
-        footer: format!("{} · study {hash} · seed {} · surefoot {}", study.name, study.seed, study.surefoot_version),
-        short_names: on_paper::short_names(input),
+        name: format!("{name} – surefoot"),
+        author: format!("surefoot {version}"),
+        footer: format!("{name} · study {hash} · seed {} · surefoot {version}", study.seed),
         blocks,
+        ..Document::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Comparison, Line, Workload};
 use crate::answer::LIMITS;
-use crate::chart::comparison;
+use crate::chart::{comparison, ratios};
 use crate::document::{Block, Chart, Columns, Document, Layout, Table, head, no_cell, number_cell, page};
 use crate::number::{ratio_precise, words};
 use crate::unpaired;
@@ -37,18 +37,19 @@ impl Comparison {
         let row = |line: &&Line| {
             let change = line.change?;
             let (ratio, low, high) = (change.ratio, change.low, change.high);
-            let better =
+            let ratio =
                 if line.sides.more_is_better { (ratio, low, high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
-            let (verdict, is_shown) = (line.verdict(&self.level), line.is_shown());
-            Some(comparison::Row { label: line.name(workload), better, verdict, is_shown })
+            let (name, verdict, is_shown) = (line.name(workload), line.verdict(&self.level), line.is_shown());
+            let tip = format!("{name}: {:.3} [{:.3}, {:.3}], {verdict}", ratio.0, ratio.1, ratio.2);
+            Some(ratios::Row { name, ratio, verdict, is_shown, tip })
         };
-        let rows: Vec<comparison::Row> = drawn.iter().filter_map(row).collect();
+        let rows: Vec<ratios::Row> = drawn.iter().filter_map(row).collect();
         let more = all - rows.len();
         let note = match more {
             0 => String::new(),
             more => format!("{more} more, most of which show no difference, are in the table."),
         };
-        let picture = comparison::draw(id, &rows, self.level.margin)?;
+        let picture = comparison::draw(id, rows, self.level.margin)?;
         Some(Block::Charts(Layout::Below, vec![Chart::new(picture, note)]))
     }
 

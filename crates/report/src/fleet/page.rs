@@ -3,6 +3,7 @@
 use super::FleetReport;
 use crate::chart::hosts;
 use crate::document::{Block, Chart, Column, Columns, Document, Fit, Layout, Table, head, page, word_cell, word_head};
+use crate::full::of_study;
 use crate::number::date;
 use analysis::fleet::{Fleet, FleetHost};
 
@@ -37,22 +38,12 @@ impl FleetReport {
             let caption = "The filled mark is who is ahead on a host, of those that may be picked.";
             Some([heading, Block::Charts(Layout::Below, vec![Chart::new(picture, caption)])])
         });
-        let hash: String = study.hash.chars().take(12).collect();
         let blocks = [title, answer].into_iter().chain(pictures.flatten()).chain([
             Block::Heading(2, "The machines".into()),
             Block::Table(self.machines()),
             Block::Note(METHOD.into()),
         ]);
-        Document {
-            name: format!("{} – surefoot", study.name),
-            author: format!("surefoot {}", study.surefoot_version),
-            footer: format!(
-                "{} · study {hash} · seed {} · surefoot {}",
-                study.name, study.seed, study.surefoot_version
-            ),
-            blocks: blocks.collect(),
-            ..Document::default()
-        }
+        of_study(study, blocks.collect())
     }
 
     fn missing(&self) -> u32 {

@@ -215,12 +215,9 @@ fn latencies(i: usize, part: &Part, input: &Input) -> Vec<Chart> {
     operations.sort();
     operations.dedup();
     let rows = chosen(part);
-    let candidates = part.measured().filter(|row| !row.control).count();
-    let some = if candidates > rows.len() {
-        format!(" Drawn are {} of {candidates} scenarios, the best and the baseline.", rows.len())
-    } else {
-        String::new()
-    };
+    let (drawn, all) = (rows.len(), part.measured().filter(|row| !row.control).count());
+    let some = format!(" Drawn are {drawn} of {all} scenarios, the best and the baseline.");
+    let some = if all > drawn { some.as_str() } else { "" };
     let mut charts = Vec::new();
     for (n, operation) in operations.iter().enumerate() {
         let found = rows.iter().filter_map(|row| Some((row.index, row.marked(), of(row)?.get(*operation)?)));
@@ -378,21 +375,12 @@ pub fn trust(input: &Input, view: &View) -> Option<Block> {
             // Who stalled has a mean of 0: its trials are seen against their median.
             let middle = row.centre.map(|centre| if centre.mean > 0.0 { centre.mean } else { centre.median })?;
             let deviation = if middle > 0.0 { value / middle - 1.0 } else { 0.0 };
-            Some((row.index, row.label.clone(), trial.round, trial.started - begin, deviation))
+            let seconds = trial.started - begin;
+            Some(trust::Dot { index: row.index, label: &row.label, round: trial.round, seconds, deviation })
         };
         // New rounds are counted from the first again, and are compared by themselves.
         let mains = counting.trials.values().filter(|trial| trial.phase == Phase::Main);
-        let found: Vec<_> = mains.filter_map(dot).collect();
-        let dots: Vec<trust::Dot> = found
-            .iter()
-            .map(|(index, label, round, seconds, deviation)| trust::Dot {
-                index: *index,
-                label,
-                round: *round,
-                seconds: *seconds,
-                deviation: *deviation,
-            })
-            .collect();
+        let dots: Vec<trust::Dot> = mains.filter_map(dot).collect();
         if let Some(picture) = trust::draw(&format!("trust-{i}"), &dots) {
             let slope = if part.goes_in_parts() { PARTS_NOTE } else { DRIFT_NOTE };
             let workload = &part.workload;
