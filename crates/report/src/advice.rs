@@ -4,7 +4,7 @@
 
 use crate::flushing::Marked as _;
 use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
-use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, some_of, with_factor};
+use crate::words::{NAMES_MAX, and_list, good, is_speed, one_or_more, or_list, some_of, with_factor};
 use crate::{answer, failed, safety, tails, tuning};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
@@ -274,7 +274,7 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
         }
         Advice::Alone | Advice::Given => {
             let trials = part.measured().filter_map(|row| row.centre).map(|centre| centre.count).max().unwrap_or(0);
-            let trials = if trials == 1 { "one trial".into() } else { format!("{trials} trials") };
+            let trials = one_or_more(trials, "trial");
             format!("How sure: the intervals hold with {sure} confidence for this machine, over {trials} a scenario.")
         }
         Advice::Open { .. } => format!("How sure: not yet, after {rounds} rounds{}.", found(part)),

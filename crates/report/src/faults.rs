@@ -2,7 +2,7 @@
 
 use crate::flushing::Marked as _;
 use crate::number::{count, percent_at_most};
-use crate::words::{each_once, some_of};
+use crate::words::{counted, each_once, some_of};
 use analysis::row::Row;
 use analysis::view::Part;
 use observe::faults::{Consequence, FaultsFound};
@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 
 /// The worst and how often it came: "lost in 3 of 120 cases", "told, or nothing, in 120 cases".
 pub fn cell(found: &FaultsFound) -> String {
-    let cases = |number: u64| if number == 1 { "1 case".into() } else { format!("{} cases", count(number)) };
     match found.worst() {
         None => "no case".into(),
         Some(worst @ (Consequence::Nothing | Consequence::Told | Consequence::Stopped)) => {
-            format!("{} at worst, in {}", worst.words(), cases(found.cases))
+            format!("{} at worst, in {}", worst.words(), counted(found.cases, "case"))
         }
-        Some(worst) => format!("{} in {} of {}", worst.words(), count(found.count(worst)), cases(found.cases)),
+        Some(worst) => {
+            format!("{} in {} of {}", worst.words(), count(found.count(worst)), counted(found.cases, "case"))
+        }
     }
 }
 

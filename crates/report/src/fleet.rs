@@ -9,7 +9,7 @@ mod page;
 use crate::document::{self, Block, Column, Fit, Table, head, interval_head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_number};
-use crate::words::{and_list, capital, is_speed, some_of, with_factor};
+use crate::words::{and_list, capital, is_speed, one_or_more, some_of, with_factor};
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
 use analysis::judge::short_factor;
@@ -353,7 +353,7 @@ fn hole(hole: &Hole) -> String {
             format!("member {member} on {host} measured {rounds} of {of} rounds")
         }
         Hole::Failed { member, host, trials, scenarios } => {
-            let trials = if *trials == 1 { "one trial".into() } else { format!("{trials} trials") };
+            let trials = one_or_more(*trials, "trial");
             format!("{trials} of member {member} on {host} failed ({})", scenarios.join(", "))
         }
         Hole::Unmeasured { member, host, harm, scenarios } => {

@@ -12,6 +12,7 @@ use crate::compare::check_benches;
 use crate::input::Input;
 use crate::number::{date, percent, percent_number_signed, ratio, ratio_number};
 use crate::unpaired;
+use crate::words::first_of;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
@@ -122,11 +123,14 @@ impl Series {
         } else if told.is_empty() {
             format!("no change larger than {} could be shown", percent(now.view().margin))
         } else {
-            capped(&told, ", ")
+            first_of(&told, TOLD_MAX, ", ")
         };
         let else_changed = meanwhile(before, now);
-        let meanwhile =
-            if else_changed.is_empty() { "nothing that is recorded".into() } else { capped(&else_changed, ", ") };
+        let meanwhile = if else_changed.is_empty() {
+            "nothing that is recorded".into()
+        } else {
+            first_of(&else_changed, TOLD_MAX, ", ")
+        };
         format!("Between {} and {} {what}; meanwhile: {meanwhile}.", self.when(at - 1), self.when(at))
     }
 
@@ -148,7 +152,7 @@ impl Series {
             .collect();
         let span = format!("From {} to {}", self.when(0), self.when(last));
         (!told.is_empty())
-            .then(|| format!("{span}, in steps too small to be shown one by one, {}.", capped(&told, ", ")))
+            .then(|| format!("{span}, in steps too small to be shown one by one, {}.", first_of(&told, TOLD_MAX, ", ")))
     }
 
     /// "xfs · 512MB became 12 % slower (95 % interval 8.1–16 %)".
@@ -327,10 +331,4 @@ fn study_change(before: &Input, now: &Input) -> String {
         what.push("its scenarios".into());
     }
     if what.is_empty() { "the study's hash".into() } else { format!("the study itself ({})", what.join(", ")) }
-}
-
-fn capped(all: &[String], between: &str) -> String {
-    let more = all.len().saturating_sub(TOLD_MAX);
-    let list = all[..all.len() - more].join(between);
-    if more > 0 { format!("{list} and {more} more") } else { list }
 }

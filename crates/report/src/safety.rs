@@ -4,7 +4,7 @@
 
 use crate::flushing::Marked;
 use crate::number::{count, percent_at_most, rounded, seconds};
-use crate::words::some_of;
+use crate::words::{counted, some_of};
 use analysis::row::Row;
 use analysis::view::Part;
 use observe::durability::Class;
@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 pub fn cell(found: &Safety) -> String {
     let [all, silent] = [found.images, found.silent].map(count);
     let what = match found.grade {
-        Grade::A => format!("lost nothing in {}", images(found)),
+        Grade::A => format!("lost nothing in {}", counted(found.images, "image")),
         Grade::B | Grade::C | Grade::D => {
             let or_more = if is_censored(found) { ", or more" } else { "" };
-            format!("lost {}, {}{or_more}", commits(found.worst_lost_commits), seconds(found.worst_lost_seconds))
+            let (lost, time) = (counted(found.worst_lost_commits, "commit"), seconds(found.worst_lost_seconds));
+            format!("lost {lost}, {time}{or_more}")
         }
         Grade::E if found.damaged == 0 => format!("{} of {all} unmountable", count(found.unmountable)),
         Grade::E => format!("{} of {all} damaged", count(found.unmountable + found.damaged)),
@@ -34,7 +35,7 @@ pub fn short_cell(found: &Safety) -> String {
         Grade::A => "lost nothing".into(),
         Grade::B | Grade::C | Grade::D => {
             let or_more = if is_censored(found) { " or more" } else { "" };
-            format!("lost {}{or_more}", commits(found.worst_lost_commits))
+            format!("lost {}{or_more}", counted(found.worst_lost_commits, "commit"))
         }
         Grade::E if found.damaged == 0 => "unmountable".into(),
         Grade::E => "damaged".into(),
@@ -46,14 +47,6 @@ pub fn short_cell(found: &Safety) -> String {
 /// Whether its loss is a lower bound, and its mean one of the recording's length.
 pub fn is_censored(found: &Safety) -> bool {
     found.is_censored == Some(true)
-}
-
-fn images(found: &Safety) -> String {
-    if found.images == 1 { "1 image".into() } else { format!("{} images", count(found.images)) }
-}
-
-fn commits(number: u64) -> String {
-    if number == 1 { "1 commit".into() } else { format!("{} commits", count(number)) }
 }
 
 /// How much of what a cut may leave was looked at: of what was recorded, which is never all that the settings may lead to.
@@ -68,16 +61,12 @@ fn bound(found: &Safety) -> String {
         Some(share) => format!(
             "{} of {} bad: below {} at 95 %; of the images searched for the worst {bad} of {}, {explored}",
             count(found.random_cuts_bad),
-            random_cuts(found),
+            counted(found.random_cuts, "random cut"),
             percent_at_most(share),
             count(found.images)
         ),
-        None => format!("{bad} of {} bad, {explored}", images(found)),
+        None => format!("{bad} of {} bad, {explored}", counted(found.images, "image")),
     }
-}
-
-fn random_cuts(found: &Safety) -> String {
-    if found.random_cuts == 1 { "1 random cut".into() } else { format!("{} random cuts", count(found.random_cuts)) }
 }
 
 /// Behind the worst: ", 4 commits and 0.14 s on average over 61 random cuts".
@@ -85,13 +74,14 @@ fn expected(found: &Safety) -> String {
     let (Some(commits), Some(time)) = (found.expected_lost_commits, found.expected_lost_seconds) else {
         return String::new();
     };
-    format!(", {} commits and {} on average over {}", rounded(commits, 2), seconds(time), random_cuts(found))
+    let cuts = counted(found.random_cuts, "random cut");
+    format!(", {} commits and {} on average over {cuts}", rounded(commits, 2), seconds(time))
 }
 
 /// "lost nothing (class A)".
 fn took(found: &Safety) -> String {
     let letter = found.grade.letter();
-    let (lost, before) = (commits(found.worst_lost_commits), seconds(found.worst_lost_seconds));
+    let (lost, before) = (counted(found.worst_lost_commits, "commit"), seconds(found.worst_lost_seconds));
     match found.grade {
         Grade::C | Grade::D if is_censored(found) => {
             let perhaps = if found.held_to() > found.grade { ", or D: a longer `safety.time` tells" } else { "" };
@@ -131,7 +121,7 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
 /// Said behind a promise that no loss was seen to speak for.
 pub fn though(row: &Row) -> String {
     let clean = row.power_cut.as_ref().filter(|found| found.grade == Grade::A);
-    clean.map_or_else(String::new, |found| format!(", though no loss was seen in {}", images(found)))
+    clean.map_or_else(String::new, |found| format!(", though no loss was seen in {}", counted(found.images, "image")))
 }
 
 /// Those that the pick was the best of: "equally safe scenarios".

@@ -64,12 +64,8 @@ pub fn sentence(screened: &Screened) -> String {
     if !screened.together.is_empty() {
         let pairs = screened.together.iter().map(|together| {
             let alike: Vec<String> = together.alike.iter().map(pair).collect();
-            let doubt = if alike.is_empty() {
-                String::new()
-            } else {
-                format!(" (or {}: only their sum is seen)", alike.join(" or "))
-            };
-            format!("{}{doubt}", pair(&together.factors))
+            let doubt = format!(" (or {}: only their sum is seen)", alike.join(" or "));
+            format!("{}{}", pair(&together.factors), if alike.is_empty() { "" } else { &doubt })
         });
         text.push_str(&format!(" Acting together: {}.", and_list(&pairs.collect::<Vec<_>>())));
     }

@@ -83,11 +83,8 @@ fn section(parts: &[(&str, &Part)], id: &str) -> Block {
     };
     let picture = levels::draw(&format!("side-{id}"), &pivot);
     let chart = picture.map(|picture| Block::Charts(Layout::Below, vec![Chart::new(picture, "")]));
-    let marked = if pivot.is_marked() {
-        format!(" † and ({MARK}): commits were acknowledged without flushes.")
-    } else {
-        String::new()
-    };
+    let marked = format!(" † and ({MARK}): commits were acknowledged without flushes.");
+    let marked = if pivot.is_marked() { marked.as_str() } else { "" };
     let note = Block::Note(format!("Geometric means with their intervals.{marked}"));
     let heading = Block::Heading(2, pivot.title.clone());
     Block::Section([heading].into_iter().chain(chart).chain([Block::Table(table(&pivot, id)), note]).collect())

@@ -7,7 +7,7 @@ mod runs;
 
 use crate::input::Counting;
 use crate::number::{figure, percent, percent_signed, ratio_precise, span};
-use crate::words::{Words as _, some_of};
+use crate::words::{Words as _, first_of, one_or_more, some_of};
 use analysis::changed::Changed;
 use analysis::claim::Claim;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
@@ -70,17 +70,11 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
 
 /// The first of them, and how many more there are.
 fn listed(all: &[String], separator: &str) -> String {
-    let more = all.len().saturating_sub(NAMES_MAX);
-    let named = all[..all.len() - more].join(separator);
-    if more > 0 { format!("{named} and {more} more") } else { named }
-}
-
-fn in_rounds(rounds: usize) -> String {
-    if rounds == 1 { "one round".into() } else { format!("{rounds} rounds") }
+    first_of(all, NAMES_MAX, separator)
 }
 
 fn in_scenarios(count: usize) -> String {
-    if count == 1 { "one scenario".into() } else { format!("{count} scenarios") }
+    one_or_more(count, "scenario")
 }
 
 fn cut(message: &str) -> String {
@@ -116,7 +110,7 @@ pub fn failed_trials(view: &View) -> Option<Warning> {
     let scenarios: Vec<String> = rows.map(|row| row.label.clone()).collect();
     let cause = scenarios.iter().find_map(|label| view.failure_of(label));
     let cause = cause.map_or_else(String::new, |cause| format!(" ({})", cut(cause)));
-    let trials = if view.failed_total == 1 { "one trial".into() } else { format!("{} trials", view.failed_total) };
+    let trials = one_or_more(view.failed_total, "trial");
     (view.failed_total > 0).then(|| Warning {
         seen: format!("{trials} failed"),
         effect: "Comparisons use the rounds in which both sides finished.",
@@ -206,7 +200,11 @@ fn too_few_rounds(part: &Part, contents: &Contents) -> Option<Warning> {
     let wanted = (contents.study.analysis.rounds_min as usize).max(ROUNDS_FOR_CLAIMS);
     let rounds = part.rounds_compared();
     (rounds < wanted).then(|| Warning {
-        seen: format!("{}: comparisons rest on {}, where {wanted} were wanted", part.workload, in_rounds(rounds)),
+        seen: format!(
+            "{}: comparisons rest on {}, where {wanted} were wanted",
+            part.workload,
+            one_or_more(rounds, "round")
+        ),
         effect: "Intervals are wide, and a difference that is there may not be seen.",
         remedy: if part.is_closed {
             CLOSED
@@ -260,10 +258,9 @@ fn carry_over(part: &Part, view: &View) -> Option<Warning> {
 fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
     let half_width = part.judgement.half_width_max.filter(|half_width| *half_width > view.precision)?;
     let (found, wanted) = (percent(half_width), percent(view.precision));
-    let needed = part
-        .judgement
-        .rounds_needed
-        .map_or_else(String::new, |rounds| format!(", at this spread about {} are needed", in_rounds(rounds)));
+    let needed = part.judgement.rounds_needed.map_or_else(String::new, |rounds| {
+        format!(", at this spread about {} are needed", one_or_more(rounds, "round"))
+    });
     let reason = contents.last_of_rounds().and_then(|session| session.reason.as_deref());
     Some(Warning {
         seen: format!(

@@ -1,6 +1,6 @@
 //! What is said of a value: each kind has its words beside the sentences about it; here are those that sentences share.
 
-use crate::number::words;
+use crate::number::{count, words};
 use analysis::judge::short_factor;
 use analysis::view::Part;
 use ledger::model::{Order, Phase, Trial};
@@ -96,6 +96,23 @@ pub fn some_of(names: &[String]) -> String {
         0 => and_list(names),
         more => format!("{} and {more} more", names[..NAMES_MAX].join(", ")),
     }
+}
+
+/// So many of them with this between them, and how many more there are.
+pub fn first_of(all: &[String], most: usize, between: &str) -> String {
+    let more = all.len().saturating_sub(most);
+    let named = all[..all.len() - more].join(between);
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
+
+/// "1 image", "1,229 images".
+pub fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{} {what}s", count(number)) }
+}
+
+/// "one trial", "12 trials".
+pub fn one_or_more(number: usize, what: &str) -> String {
+    if number == 1 { format!("one {what}") } else { format!("{number} {what}s") }
 }
 
 /// What a trial's figure is of.

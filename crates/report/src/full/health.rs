@@ -54,12 +54,8 @@ pub fn table(input: &Input, view: &View) -> Option<Block> {
         .when(has(|health| !health.disturbed.is_empty()), |table| {
             table.words("disturbed trials", |row| disturbed(&row.health))
         });
-    let details = &input.details;
-    let some = if details.runs_read < details.runs_all {
-        format!(" Looked at: {} of {} runs.", details.runs_read, details.runs_all)
-    } else {
-        String::new()
-    };
+    let (read, all) = (input.details.runs_read, input.details.runs_all);
+    let some = if read < all { format!(" Looked at: {read} of {all} runs.") } else { String::new() };
     Some(Block::Section(vec![
         Block::Heading(2, "Health of the runs".into()),
         Block::Note(format!("{ABOUT}{some}")),

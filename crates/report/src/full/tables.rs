@@ -172,11 +172,8 @@ pub fn notes(i: usize, part: &Part, input: &Input) -> Vec<Block> {
 pub fn pivots(input: &Input) -> Option<Block> {
     let mut blocks = vec![Block::Heading(2, "Tables of the study".into())];
     for (i, pivot) in pivot::pivots(&input.contents, input.view()).iter().enumerate() {
-        let source = if pivot.source.is_empty() {
-            String::new()
-        } else {
-            format!(" Published figures are another machine's: {}", pivot.source)
-        };
+        let source = format!(" Published figures are another machine's: {}", pivot.source);
+        let source = if pivot.source.is_empty() { "" } else { &source };
         blocks.push(Block::Heading(3, pivot.title.clone()));
         blocks.extend(pictures::levels(i, pivot, input.contents.study.analysis.confidence));
         blocks.push(Block::Note(format!("{}{source}", pivot.note())));
