@@ -1,6 +1,8 @@
 //! The whole answer for a terminal or Markdown: all sentences, the warnings, then a table a workload.
 
-use crate::document::{self, Block, Cell, Column, Fit, Medium, Table, head, interval_head, word_cell, word_head};
+use crate::document::{
+    self, Block, Cell, Column, Columns, Fit, Medium, Table, head, interval_head, word_cell, word_head,
+};
 use crate::flushing::{DAGGER, DAGGER_NOTE, MARK};
 use crate::input::Input;
 use crate::number::{Scale, figure, ratio_precise};
@@ -76,65 +78,61 @@ fn said(input: &Input, view: &View) -> Vec<Block> {
 
 /// Each scenario, the best on top; columns in which nothing stands are left out.
 fn scenarios(part: &Part, view: &View) -> Table {
-    let column = |column: Column, cell: &dyn Fn(usize, &Row) -> String| -> (Column, Vec<String>) {
-        (column, part.rows.iter().enumerate().map(|(rank, row)| cell(rank, row)).collect())
-    };
     let scale = Scale::of_part(part);
     let claim = |row: &Row| part.claim_of(&row.label);
     let any_is_bound = part.rows.iter().filter_map(|row| row.ceiling.as_ref()).any(|ceiling| ceiling.by.is_some());
     let any_is_cut = part.rows.iter().any(|row| row.power_cut.is_some());
     let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {}", short_label(part, label)));
-    // What explains or was only promised gives way to what was measured.
-    let columns = [
-        column(head(""), &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
-        column(Column { fit: Fit::Labels, ..word_head("scenario") }, &|_, row| short_label(part, &row.label).into()),
-        column(head(&format!("mean{}", scale.after_name())), &|_, row| {
+    let ratio = |row: &Row| match claim(row) {
+        Some(claim) => {
+            format!("{} [{}, {}]", ratio_precise(claim.ratio), ratio_precise(claim.low), ratio_precise(claim.high))
+        }
+        None if row.baseline => "1".into(),
+        None => String::new(),
+    };
+    let verdict = |row: &Row| match claim(row) {
+        Some(claim) => claims::verdict_words(claim, part),
+        None if row.baseline => "baseline".into(),
+        None => String::new(),
+    };
+    let by_settings = |row: &Row| if any_is_cut { power_cut(row) } else { String::new() };
+    let per_commit = |row: &Row| row.flushing.as_ref().map(|flushing| figure(flushing.per_commit()));
+    let bound_by = |row: &Row| row.ceiling.as_ref().filter(|_| any_is_bound).map(ceilings::cell);
+    let ranked: Vec<(usize, &Row)> = (1..).zip(&part.rows).collect();
+    let table = Columns::of("scenarios", &ranked)
+        .shown("", |(rank, row)| row.centre.map_or_else(String::new, |_| rank.to_string()))
+        .column(Column { fit: Fit::Labels, ..word_head("scenario") }, |(_, row)| {
+            word_cell(short_label(part, &row.label))
+        })
+        .shown(&format!("mean{}", scale.after_name()), |(_, row)| {
             row.centre.map_or_else(String::new, |centre| mean(row, centre, part))
-        }),
-        column(interval_head(view.confidence), &|_, row| {
-            row.centre.map_or_else(String::new, |centre| scale.between(centre.low, centre.high))
-        }),
-        column(word_head(errors::HEAD), &|_, row| errors::cell(row)),
-        column(Column { fit: Fit::CutHead(AGAINST_MIN), ..head(&against) }, &|_, row| match claim(row) {
-            Some(claim) => {
-                format!("{} [{}, {}]", ratio_precise(claim.ratio), ratio_precise(claim.low), ratio_precise(claim.high))
-            }
-            None if row.baseline => "1".into(),
-            None => String::new(),
-        }),
-        column(word_head("verdict"), &|_, row| match claim(row) {
-            Some(claim) => claims::verdict_words(claim, part),
-            None if row.baseline => "baseline".into(),
-            None => String::new(),
-        }),
-        column(word_head("after a power cut"), &|_, row| after_a_power_cut(row)),
-        column(word_head("on a failing disk"), &|_, row| row.faults.as_ref().map_or_else(String::new, faults::cell)),
-        column(Column { fit: Fit::Optional(1), ..word_head("by settings") }, &|_, row| {
-            if any_is_cut { power_cut(row) } else { String::new() }
-        }),
-        column(Column { fit: Fit::Optional(0), ..head("flushes/commit") }, &|_, row| {
-            row.flushing.as_ref().map_or_else(String::new, |flushing| figure(flushing.per_commit()))
-        }),
-        column(Column { fit: Fit::Optional(2), ..word_head("bound by") }, &|_, row| match &row.ceiling {
-            Some(ceiling) if any_is_bound => ceilings::cell(ceiling),
-            _ => String::new(),
-        }),
-        column(head("confirmed"), &|_, row| row.confirmed.map_or_else(String::new, |centre| scale.number(centre.mean))),
-        column(word_head("dropped"), &|_, row| {
+        })
+        .column(interval_head(view.confidence), |(_, row)| {
+            word_cell(&row.centre.map_or_else(String::new, |centre| scale.between(centre.low, centre.high)))
+        })
+        .words(errors::HEAD, |(_, row)| errors::cell(row))
+        .column(Column { fit: Fit::CutHead(AGAINST_MIN), ..head(&against) }, |(_, row)| word_cell(&ratio(row)))
+        .words("verdict", |(_, row)| verdict(row))
+        .words("after a power cut", |(_, row)| after_a_power_cut(row))
+        .words("on a failing disk", |(_, row)| row.faults.as_ref().map_or_else(String::new, faults::cell))
+        // What explains or was only promised gives way to what was measured.
+        .column(Column { fit: Fit::Optional(1), ..word_head("by settings") }, |(_, row)| word_cell(&by_settings(row)))
+        .column(Column { fit: Fit::Optional(0), ..head("flushes/commit") }, |(_, row)| {
+            word_cell(&per_commit(row).unwrap_or_default())
+        })
+        .column(Column { fit: Fit::Optional(2), ..word_head("bound by") }, |(_, row)| {
+            word_cell(&bound_by(row).unwrap_or_default())
+        })
+        .shown("confirmed", |(_, row)| row.confirmed.map_or_else(String::new, |centre| scale.number(centre.mean)))
+        .words("dropped", |(_, row)| {
             row.dropped_after().map_or_else(String::new, |rounds| format!("after round {rounds}"))
-        }),
-        column(head("rounds"), &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
-        column(head("stalled"), &|_, row| {
+        })
+        .shown("rounds", |(_, row)| row.centre.map_or(0, |centre| centre.count).to_string())
+        .shown("stalled", |(_, row)| {
             row.stalls.map_or_else(String::new, |stalls| format!("{} of {} runs", stalls.runs, stalls.of))
-        }),
-        column(head("failed"), &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
-    ];
-    let (columns, cells): (Vec<Column>, Vec<Vec<String>>) = columns.into_iter().unzip();
-    let mut table = Table::new("scenarios", columns);
-    for rank in 0..part.rows.len() {
-        table.row(cells.iter().map(|column| word_cell(&column[rank])));
-    }
-    table.without_empty_columns()
+        })
+        .shown("failed", |(_, row)| if row.failed > 0 { row.failed.to_string() } else { String::new() });
+    table.table().without_empty_columns()
 }
 
 /// A scenario's mean, with the mark of a lower bound.
