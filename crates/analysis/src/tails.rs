@@ -33,7 +33,7 @@ pub struct Tail {
     pub claims: Vec<Claim>,
 }
 
-/// What tails are read from.
+/// What is read of a study for what its scenarios show.
 pub struct Read<'a> {
     /// All of a study.
     pub contents: &'a Contents,

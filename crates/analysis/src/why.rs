@@ -22,17 +22,13 @@ pub fn explain(contents: &Contents, work: &Work, judgement: &mut Judgement, conf
     let of_phases: [(Phase, Vec<&mut Claim>); 2] =
         [(Phase::Main, claims.iter_mut().chain(versus).collect()), (Phase::Confirmation, confirmed.collect())];
     for (phase, claims) in of_phases {
-        let mut real = claims.into_iter().filter(|claim| is_real(claim)).peekable();
+        let mut real = claims.into_iter().filter(|claim| claim.is_shown()).peekable();
         if real.peek().is_none() {
             continue;
         }
         let Some(watched) = watched(contents, work, cells, phase) else { continue };
         real.for_each(|claim| claim.with = changes(&claim.subject, &watched, work, &contents.study.analysis));
     }
-}
-
-fn is_real(claim: &Claim) -> bool {
-    matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
 /// What was recorded in some rounds.

@@ -19,7 +19,7 @@ use crate::parity::{Behind, Rule, Standing, behind};
 use crate::row::{Row, Stalls, centre};
 use crate::screening::Progress;
 use crate::shapes::{hold_back, hold_back_new};
-use crate::tails::{self, Tail};
+use crate::tails::{self, Read, Tail};
 use crate::telemetry::Work;
 use crate::why;
 use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Trial};
@@ -45,9 +45,9 @@ impl View {
         };
         let screen = Progress::of(contents);
         let answer = Answer::of(contents, Phase::Main);
-        let read = Read { contents, counting: &counting, details, is_choice, screen: screen.as_ref(), answer };
-        let parts: Vec<Part> =
-            contents.workloads().into_iter().map(|workload| part(&read, &machine, workload)).collect();
+        let read = Read { contents, counting: &counting, details, answer };
+        let part = |workload: &str| part(&read, &machine, workload, (is_choice, screen.as_ref()));
+        let parts: Vec<Part> = contents.workloads().into_iter().map(part).collect();
         let alpha = parts.first().map_or(1.0 - settings.confidence, |part| part.alpha);
         View {
             failures: failures.collect(),
@@ -70,16 +70,6 @@ struct Machine {
     ceilings: BTreeMap<String, Ceiling>,
 }
 
-/// What was read of a study.
-struct Read<'a> {
-    contents: &'a Contents,
-    counting: &'a Counting<'a>,
-    details: &'a Details,
-    is_choice: IsChoice,
-    screen: Option<&'a Progress>,
-    answer: Answer,
-}
-
 /// `[round][scenario]`: each trial is one number.
 fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) -> Vec<Vec<Option<f64>>> {
     let all = contents.values(primary);
@@ -94,8 +84,8 @@ fn studied<'a>(contents: &'a Contents, workload: &str) -> Vec<(usize, &'a Scenar
 }
 
 /// One workload's part: what was measured, and what stats makes of it.
-fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
-    let Read { contents, screen, .. } = *read;
+fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (IsChoice, Option<&Progress>)) -> Part {
+    let contents = read.contents;
     let scenarios = studied(contents, workload);
     let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
     let metric = contents.metric(primary, Direction::More);
@@ -118,7 +108,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
-    let conditions = conditions(&plain, read.is_choice);
+    let conditions = conditions(&plain, is_choice);
     let alpha = judge::rules(&contents.study.analysis, read.answer).alpha();
     mark_out(&mut rows, &conditions, alpha);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
@@ -126,7 +116,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let may_be_picked: Vec<Option<Class>> = may_be_picked.collect();
     let dropped: Vec<bool> = rows.iter().map(Row::fell_out).collect();
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
-    let tails = tails::tails(&of_tails(read), &judged, more_is_better);
+    let tails = tails::tails(read, &judged, more_is_better);
     let mut judgement = judgement(read, &judged, (&rows, &tails), &rounds, more_is_better);
     hold_back_confirmations(read, &mut confirmations, (&rows, &tails), more_is_better);
     why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
@@ -165,11 +155,6 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         alpha,
         confirmations,
     }
-}
-
-fn of_tails<'a>(read: &Read<'a>) -> tails::Read<'a> {
-    let Read { contents, counting, details, answer, .. } = *read;
-    tails::Read { contents, counting, details, answer }
 }
 
 /// Whether a run of 0 decides its trial's figure: a turn of 0 is a part of its trial's work.

@@ -8,7 +8,6 @@ use analysis::claim::{Claim, Subject};
 use analysis::judge::short_factor;
 use analysis::levels::bare;
 use analysis::view::Part;
-use stats::Verdict;
 
 /// More rows than this make no picture; the table below has them all.
 pub const ROWS_MAX: usize = 60;
@@ -25,7 +24,7 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
         ratios::Row {
             name,
             ratio: (claim.ratio, claim.low, claim.high),
-            is_shown: matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower)),
+            is_shown: claim.is_shown(),
             tip: format!("{}: {ratio} ({interval}), {verdict}", about(claim, part)),
             verdict,
         }
