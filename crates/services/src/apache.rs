@@ -45,33 +45,15 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Debian's own values (apache2.conf).
-const DEFAULTS: &[(&str, &str)] = &[
-    ("Timeout", "300"),
-    ("KeepAlive", "On"),
-    ("MaxKeepAliveRequests", "100"),
-    ("KeepAliveTimeout", "5"),
-    ("HostnameLookups", "Off"),
-];
+const DEFAULTS: &str = "Timeout=300 KeepAlive=On MaxKeepAliveRequests=100 KeepAliveTimeout=5 HostnameLookups=Off";
 
 /// Debian's own values (mpm_event.conf, mpm_worker.conf).
-const OF_THREADS: &[(&str, &str)] = &[
-    ("StartServers", "2"),
-    ("MinSpareThreads", "25"),
-    ("MaxSpareThreads", "75"),
-    ("ThreadLimit", "64"),
-    ("ThreadsPerChild", "25"),
-    ("MaxRequestWorkers", "150"),
-    ("MaxConnectionsPerChild", "0"),
-];
+const OF_THREADS: &str = "StartServers=2 MinSpareThreads=25 MaxSpareThreads=75 ThreadLimit=64 ThreadsPerChild=25 \
+    MaxRequestWorkers=150 MaxConnectionsPerChild=0";
 
 /// Debian's own values (mpm_prefork.conf).
-const OF_PREFORK: &[(&str, &str)] = &[
-    ("StartServers", "5"),
-    ("MinSpareServers", "5"),
-    ("MaxSpareServers", "10"),
-    ("MaxRequestWorkers", "150"),
-    ("MaxConnectionsPerChild", "0"),
-];
+const OF_PREFORK: &str = "StartServers=5 MinSpareServers=5 MaxSpareServers=10 MaxRequestWorkers=150 \
+    MaxConnectionsPerChild=0";
 
 /// Directives that were renamed in 2.4 ("Upgrading to 2.4 from 2.2"), with their names since.
 const OLDER_NAMES: &[(&str, &str)] =
@@ -157,7 +139,7 @@ impl ApacheSettings {
     /// Over the defaults, without those that the study has by their older names: of two lines of one directive the last holds.
     fn in_effect(&self) -> BTreeMap<String, String> {
         let defaults = if self.mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
-        let mut settings = self.settings.over(&[DEFAULTS, defaults].concat());
+        let mut settings = self.settings.over(&format!("{DEFAULTS} {defaults}"));
         for (older, name) in OLDER_NAMES {
             if self.settings.keys().any(|asked| asked.eq_ignore_ascii_case(older)) {
                 settings.remove(*name);

@@ -46,15 +46,8 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Values of the package's own global directory, but for keys: a number in words, a language a digit, needs more than 255.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("access_method", "BG"),
-    ("allocation", "5000"),
-    ("block_size", "4096"),
-    ("extension_count", "10000"),
-    ("global_buffer_count", "1000"),
-    ("key_size", "511"),
-    ("record_size", "4000"),
-];
+const DEFAULTS: &str = "access_method=BG allocation=5000 block_size=4096 extension_count=10000 global_buffer_count=1000 \
+    key_size=511 record_size=4000";
 
 /// Qualifiers of a segment; all others are a region's (GT.M Administration Guide, "Global Directory Editor").
 const OF_SEGMENT: &str = "access_method allocation asyncio block_size defer defer_allocate encryption_flag \

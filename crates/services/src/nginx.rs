@@ -41,13 +41,8 @@ const SETTINGS: &[Setting] = &[
 
 /// Debian's own values, but for connections, of which Debian has 768: fewer than loads open. nginx itself would have one worker, and copy
 /// files through its memory.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("worker_processes", "auto"),
-    ("worker_connections", "4096"),
-    ("sendfile", "on"),
-    ("tcp_nopush", "on"),
-    ("types_hash_max_size", "2048"),
-];
+const DEFAULTS: &str =
+    "worker_processes=auto worker_connections=4096 sendfile=on tcp_nopush=on types_hash_max_size=2048";
 
 /// What a connection takes of a worker's descriptors: its own, and that of the file or of PHP.
 const DESCRIPTORS_OF_CONNECTION: rlim_t = 2;

@@ -68,13 +68,7 @@ pub fn socket(place: &Place) -> Option<&Path> {
 }
 
 /// Debian's own pool.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("pm", "dynamic"),
-    ("pm.max_children", "5"),
-    ("pm.start_servers", "2"),
-    ("pm.min_spare_servers", "1"),
-    ("pm.max_spare_servers", "3"),
-];
+const DEFAULTS: &str = "pm=dynamic pm.max_children=5 pm.start_servers=2 pm.min_spare_servers=1 pm.max_spare_servers=3";
 
 /// Settings that surefoot itself needs.
 const OURS: &str = "listen user group chroot chdir";

@@ -398,24 +398,15 @@ fn redis_warning(line: &str) -> Option<&str> {
     let (head, words) = line.split_once(" # ")?;
     let (process, rest) = head.trim_start().split_once(':')?;
     let is_redis = process.parse::<u32>().is_ok() && rest.starts_with(['M', 'C', 'S', 'X']);
-    let is_everyday = EVERYDAY.iter().any(|everyday| words.contains(everyday));
+    let is_everyday = EVERYDAY.as_flattened().iter().any(|everyday| words.contains(everyday));
     (is_redis && !is_everyday).then(|| words.trim())
 }
 
 /// What Redis says on its highest level without a fault.
-const EVERYDAY: &[&str] = &[
-    "is starting",
-    "just started",
-    "Configuration loaded",
-    "Server initialized",
-    "overcommit",
-    "Transparent Huge Pages",
-    "TCP backlog",
-    "maximum open files",
-    "maxclients",
-    "User requested shutdown",
-    "ready to exit",
-    "no config file",
+const EVERYDAY: &[[&str; 4]] = &[
+    ["is starting", "just started", "Configuration loaded", "Server initialized"],
+    ["overcommit", "Transparent Huge Pages", "TCP backlog", "maximum open files"],
+    ["maxclients", "User requested shutdown", "ready to exit", "no config file"],
 ];
 
 /// A free table of a service's settings, each value as a configuration file has it.
@@ -443,11 +434,12 @@ impl FreeSettings {
         self.0.clone().into_iter().filter(|(name, _)| is_of_kind(name)).collect()
     }
 
-    /// Over values that hold when the study says nothing, whose names are the same in any case.
-    pub fn over(&self, defaults: &[(&str, &str)]) -> BTreeMap<String, String> {
+    /// Over values that hold when the study says nothing, `name=value` with a space between each, whose names are the same in any case.
+    pub fn over(&self, defaults: &str) -> BTreeMap<String, String> {
         let is_asked = |name: &str| self.0.keys().any(|asked| asked.eq_ignore_ascii_case(name));
-        let defaults = defaults.iter().filter(|(name, _)| !is_asked(name));
-        let defaults = defaults.map(|(name, value)| ((*name).to_string(), (*value).to_string()));
+        let defaults = defaults.split(' ').filter_map(|default| default.split_once('='));
+        let defaults = defaults.filter(|(name, _)| !is_asked(name));
+        let defaults = defaults.map(|(name, value)| (name.to_string(), value.to_string()));
         defaults.chain(self.0.clone()).collect()
     }
 

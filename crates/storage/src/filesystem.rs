@@ -153,8 +153,8 @@ pub(crate) struct MountType {
     pub(crate) options_folder: Option<&'static str>,
     /// Options that are in force without being shown, with a space between each.
     pub(crate) hidden_defaults: &'static str,
-    /// Options that are shown by another name: as asked, and as shown.
-    pub(crate) renamed: &'static [(&'static str, &'static str)],
+    /// Options that are shown by another name: as asked, a colon, and as shown, with a space between each.
+    pub(crate) renamed: &'static str,
     /// Options that it accepts and ignores, and why.
     pub(crate) ignored: (&'static str, &'static str),
     /// Options, by their names, that it obeys and never shows.
@@ -272,7 +272,7 @@ pub(crate) const PLAIN_MOUNT: MountType = MountType {
     name: "",
     options_folder: None,
     hidden_defaults: "",
-    renamed: &[],
+    renamed: "",
     ignored: ("", ""),
     unshown: &[],
     conflicts: &[],

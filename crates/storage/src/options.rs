@@ -149,7 +149,8 @@ fn data_option(kind: &MountType, option: &str, listed: &[String]) -> Option<Stri
 
 /// The name by which the kernel shows an option.
 fn canonical(kind: &MountType, option: &str) -> String {
-    kind.renamed.iter().find(|(asked, _)| *asked == option).map_or(option, |(_, shown)| shown).to_string()
+    let mut renamed = kind.renamed.split(' ').filter_map(|pair| pair.split_once(':'));
+    renamed.find(|(asked, _)| *asked == option).map_or(option, |(_, shown)| shown).to_string()
 }
 
 fn halves(option: &str) -> (&str, &str) {

@@ -10,26 +10,12 @@ use settings::{Kind, Setting, defaults};
 pub const CLASSES: &[&str] = &["A", "B", "C", "D", "E", "F"];
 
 /// What a disk may do, in the order of lists.
-pub const FAULTS: &[&str] = &[
-    "write-error",
-    "flush-error",
-    "read-error",
-    "full",
-    "lost-write",
-    "misdirected-write",
-    "torn-write",
-    "read-bit",
-    "read-sector",
-    "read-block",
-    "rotten-bit",
-    "rotten-sector",
-    "rotten-block",
-    "read-only",
-    "stall",
-    "slow",
-    "hang",
-    "none",
-];
+pub const FAULTS: &[&str] = [
+    ["write-error", "flush-error", "read-error", "full", "lost-write", "misdirected-write"],
+    ["torn-write", "read-bit", "read-sector", "read-block", "rotten-bit", "rotten-sector"],
+    ["rotten-block", "read-only", "stall", "slow", "hang", "none"],
+]
+.as_flattened();
 
 /// The table's settings.
 pub const SAFETY: &[Setting] = &[

@@ -12,13 +12,8 @@ const SHOWN: &str = "version innodb_flush_log_at_trx_commit innodb_flush_method 
      innodb_buffer_pool_size innodb_page_size character_set_server log_bin sync_binlog tmpdir";
 
 /// Options whose variables have other names.
-const OTHER_NAMES: &[(&str, &str)] = &[
-    ("default_time_zone", "time_zone"),
-    ("memlock", "locked_in_memory"),
-    ("table_cache", "table_open_cache"),
-    ("transaction_isolation", "tx_isolation"),
-    ("transaction_read_only", "tx_read_only"),
-];
+const OTHER_NAMES: &str = "default_time_zone=time_zone memlock=locked_in_memory table_cache=table_open_cache \
+     transaction_isolation=tx_isolation transaction_read_only=tx_read_only";
 
 /// Options that no variable shows: the server took one, or it would not have started.
 const UNSHOWN: &str = "binlog_do_db binlog_ignore_db binlog_row_event_max_size character_set_client_handshake \
@@ -49,8 +44,8 @@ fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>,
     for (name, value) in asked {
         let known = plain(name);
         let found = variables.get(&known).or_else(|| {
-            let other = OTHER_NAMES.iter().find(|(option, _)| *option == known)?.1;
-            variables.get(other)
+            let mut others = OTHER_NAMES.split(' ').filter_map(|names| names.split_once('='));
+            variables.get(others.find(|(option, _)| *option == known)?.1)
         });
         if let Some(found) = found {
             effects.facts.insert(format!("mariadb.{known}"), found.clone());

@@ -28,9 +28,9 @@ fn copy_below(from: &Path, to: &Path, below: &Path, leaves_out: &dyn Fn(&Path) -
     Ok(())
 }
 
-/// Whether the path is below one of these folders, or one of these files.
-pub fn is_in(path: &Path, places: &[&str]) -> bool {
-    places.iter().any(|place| path.starts_with(place))
+/// Whether the path is below one of these folders, or one of these files, with a space between each.
+pub fn is_in(path: &Path, places: &str) -> bool {
+    places.split(' ').any(|place| path.starts_with(place))
 }
 
 /// Whether it is what developers and readers of the package get besides the program.

@@ -13,11 +13,10 @@ const PACKAGE: &str = "/usr/share/dokuwiki";
 const SETTINGS: &str = "/etc/dokuwiki";
 
 /// Of the package, what no reader's request needs.
-const LEFT_OUT: &[&str] = &["inc/preload.php", "install.php", "bin", "lib/plugins/testing"];
+const LEFT_OUT: &str = "inc/preload.php install.php bin lib/plugins/testing";
 
 /// Of the settings, those of this machine.
-const OWN_SETTINGS: &[&str] =
-    &["apache.conf", "lighttpd.conf", "local.php", "acl.auth.php", "users.auth.php", "htaccess"];
+const OWN_SETTINGS: &str = "apache.conf lighttpd.conf local.php acl.auth.php users.auth.php htaccess";
 
 /// Folders that must be there before the first request.
 const FOLDERS: [&str; 11] =

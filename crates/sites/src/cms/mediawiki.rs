@@ -21,26 +21,11 @@ pub const PACKAGE: &str = "/usr/share/mediawiki";
 /// The installer makes it, of this name.
 const FRONT: &str = "Main Page";
 
-/// Of the package, what no reader's request needs.
-const LEFT_OUT: &[&str] = &[
-    "LocalSettings.php",
-    "config",
-    "images",
-    "extensions",
-    "extensions-core",
-    "maintenance",
-    "mw-config",
-    "skins/MinervaNeue",
-    "skins/MonoBook",
-    "skins/Timeless",
-    "resources/lib/qunitjs",
-    "resources/lib/sinonjs",
-    // Interfaces for editors of code, and other wikis' settings to test with.
-    "vendor/wikimedia/idle-dom",
-    "vendor/wikimedia/parsoid/baseconfig",
-    "vendor/wikimedia/parsoid/bin",
-    "vendor/wikimedia/parsoid/tools",
-];
+/// Of the package, what no reader's request needs; at last, interfaces for editors of code, and other wikis' settings to test with.
+const LEFT_OUT: &str = "LocalSettings.php config images extensions extensions-core maintenance mw-config \
+    skins/MinervaNeue skins/MonoBook skins/Timeless resources/lib/qunitjs resources/lib/sinonjs \
+    vendor/wikimedia/idle-dom vendor/wikimedia/parsoid/baseconfig vendor/wikimedia/parsoid/bin \
+    vendor/wikimedia/parsoid/tools";
 
 /// What the skin loads; the first two are made by MediaWiki.
 const ASSETS: [&str; 3] = [

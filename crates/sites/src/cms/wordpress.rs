@@ -15,14 +15,8 @@ pub(super) const DATABASE: &str = load::engines::mariadb::ENGINE.name;
 const PACKAGE: &str = "/usr/share/wordpress";
 
 /// Of the package, what only editors load.
-const LEFT_OUT: &[&str] = &[
-    "wp-admin/css",
-    "wp-admin/images",
-    "wp-admin/js",
-    "wp-includes/js/codemirror",
-    "wp-includes/js/plupload",
-    "wp-includes/js/tinymce",
-];
+const LEFT_OUT: &str = "wp-admin/css wp-admin/images wp-admin/js wp-includes/js/codemirror wp-includes/js/plupload \
+    wp-includes/js/tinymce";
 
 /// Besides what stands in the page itself, the theme loads these.
 const ASSETS: [&str; 3] = [

@@ -31,12 +31,7 @@ pub(crate) const BTRFS: Filesystem = Filesystem {
         name: "btrfs",
         hidden_defaults: "nodiscard datacow datasum barrier treelog noautodefrag noflushoncommit acl commit=30 \
             nocompress compress=no logreplay nossd_spread noenospc_debug max_inline=2048",
-        renamed: &[
-            ("compress", "compress=zlib"),
-            ("compress-force", "compress-force=zlib"),
-            ("discard=sync", "discard"),
-            ("space_cache=v1", "space_cache"),
-        ],
+        renamed: "compress:compress=zlib compress-force:compress-force=zlib discard=sync:discard space_cache=v1:space_cache",
         ignored: (
             "alloc_start recovery subvolrootid inode_cache",
             "btrfs accepts the option and ignores it: it was removed",

@@ -119,16 +119,8 @@ const REPAIR: &[&str] = &["-f", "-y"];
 const MOUNT: MountType = MountType {
     mounted_features,
     options_folder: Some("/proc/fs/ext4"),
-    renamed: &[
-        ("barrier=1", "barrier"),
-        ("barrier=0", "nobarrier"),
-        ("barrier=none", "nobarrier"),
-        ("auto_da_alloc=0", "noauto_da_alloc"),
-        ("auto_da_alloc=1", "auto_da_alloc"),
-        ("dioread_lock", "nodioread_nolock"),
-        ("bsdgroups", "grpid"),
-        ("sysvgroups", "nogrpid"),
-    ],
+    renamed: "barrier=1:barrier barrier=0:nobarrier barrier=none:nobarrier auto_da_alloc=0:noauto_da_alloc \
+        auto_da_alloc=1:auto_da_alloc dioread_lock:nodioread_nolock bsdgroups:grpid sysvgroups:nogrpid",
     ignored: (
         "bh nobh orlov oldalloc reservation noreservation journal mblk_io_submit nomblk_io_submit",
         "ext4 accepts the option and ignores it: it was removed",
