@@ -37,10 +37,7 @@ pub enum Side {
 
 impl Side {
     fn word(self) -> &'static str {
-        match self {
-            Side::Agent => "agent",
-            Side::Study => "study",
-        }
+        ["agent", "study"][self as usize]
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// `site`.
-pub const SITE: Setting = Setting::new("site", Is::Choice(&["static", "plain-files", "sqlite-page"]), "static")
+pub const SITE: Setting = Setting::new("site", Is::Choice(KINDS), "static")
     .help("`static`: files of one size. `plain-files`: a Django page that reads five files, 211.8 KiB together, and shows them. `sqlite-page`: a PHP page with 41 statements on SQLite.");
 
 /// A site.
@@ -45,16 +45,8 @@ enum Kind {
     SqlitePage,
 }
 
-impl Kind {
-    /// As users write it.
-    fn word(self) -> &'static str {
-        match self {
-            Kind::Static => "static",
-            Kind::PlainFiles => "plain-files",
-            Kind::SqlitePage => "sqlite-page",
-        }
-    }
-}
+/// As users write them.
+const KINDS: &[&str] = &["static", "plain-files", "sqlite-page"];
 
 impl Site {
     /// Problems of a site together with the server that serves it.
@@ -62,7 +54,8 @@ impl Site {
         let (own, is_own) = (plain_files::SERVER, self.kind == Kind::PlainFiles);
         let fits = is_own == (sending.server == own);
         let right = if is_own { format!("\"{own}\"") } else { format!("a web server that is not \"{own}\"") };
-        let wrong_server = (!fits).then(|| format!("the site `{}` needs `server` to be {right}", self.kind.word()));
+        let wrong_server =
+            (!fits).then(|| format!("the site `{}` needs `server` to be {right}", KINDS[self.kind as usize]));
         let is_too_long = self.kind == Kind::Static && !self.files.have_room_for(&sending.body_contains);
         let too_long =
             is_too_long.then(|| "`body_contains` is longer than `file_size`: no file has room for it".to_string());

@@ -279,9 +279,9 @@ impl Workload for SqlBench {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let place = Place::of(context);
         let began = Instant::now();
-        let mut session = Session::new(&*self.database, &place, context, Loops(self.parameters.scale))
-            .limit(Duration::from_secs_f64(self.parameters.limit_seconds))
-            .fast(self.parameters.fast);
+        let mut session = Session::new(&*self.database, &place, context, Loops(self.parameters.scale));
+        session.limit = Duration::from_secs_f64(self.parameters.limit_seconds);
+        session.is_fast = self.parameters.fast;
         let mut done = Vec::new();
         for test in self.parameters.tests() {
             let (timings, spent) = session.test(test.run)?;

@@ -103,10 +103,11 @@ pub struct Session<'a, 'b> {
     pub loops: Loops,
     /// Whether rows go in by statements of many rows, in one transaction.
     pub is_fast: bool,
+    /// A loop that takes longer is cut, where nothing depends on its end.
+    pub limit: Duration,
     database: &'a dyn Database,
     place: &'a Place,
     context: &'a mut Context<'b>,
-    limit: Duration,
     connection: Option<Box<dyn Connection>>,
     timings: Vec<Timing>,
     /// What went into checks of ours since the test began.
@@ -123,10 +124,10 @@ impl<'a, 'b> Session<'a, 'b> {
             dialect: database.dialect(),
             loops,
             is_fast: false,
+            limit: Duration::MAX,
             database,
             place,
             context,
-            limit: Duration::MAX,
             connection: None,
             timings: Vec::new(),
             apart: Spent::default(),
@@ -139,17 +140,6 @@ impl<'a, 'b> Session<'a, 'b> {
     /// What drawn data follow.
     pub fn seed(&self) -> u64 {
         self.context.seed
-    }
-
-    /// A loop that takes longer is cut, where nothing depends on its end.
-    pub fn limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    pub fn fast(mut self, is_fast: bool) -> Self {
-        self.is_fast = is_fast;
-        self
     }
 
     #[cfg(test)]

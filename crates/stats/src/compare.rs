@@ -22,13 +22,7 @@ pub enum Verdict {
 impl Verdict {
     /// In words.
     pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Negligible => "real but negligible",
-            Verdict::Equivalent => "the same",
-            Verdict::Inconclusive => "can't tell",
-        }
+        ["faster", "slower", "real but negligible", "the same", "can't tell"][self as usize]
     }
 
     /// Whether it claims a difference.

@@ -47,10 +47,8 @@ impl Problems {
             (Device::Block, None) => self.add("path", "device = \"block\" needs the path of the device"),
             (Device::Dir, None) => self.add("path", "device = \"dir\" needs the path of the directory"),
             (Device::Block | Device::Dir, Some(path)) if !path.is_absolute() => {
-                self.add(
-                    "path",
-                    format!("{} is not absolute: a trial has a working folder of its own", path.display()),
-                );
+                let path = path.display();
+                self.add("path", format!("{path} is not absolute: a trial has a working folder of its own"));
             }
             (Device::Loop | Device::Tmpfs | Device::Virtual, Some(_)) => {
                 self.add("path", "has no effect here: only device = \"block\" and \"dir\" take a path");
@@ -90,16 +88,12 @@ impl Problems {
         }
         if !settings.size.is_multiple_of(PAGE_BYTES) {
             let next = settings.size.next_multiple_of(PAGE_BYTES);
-            self.add(
-                "size",
-                format!("a virtual disk has whole pages of {PAGE_BYTES} bytes: the next size that has is \"{next}B\""),
-            );
+            let whole = format!("a virtual disk has whole pages of {PAGE_BYTES} bytes");
+            self.add("size", format!("{whole}: the next size that has is \"{next}B\""));
         }
         if settings.external_log_bytes() > 0 {
-            self.add(
-                "external_log",
-                "device = \"virtual\" is one disk: only image files and block devices have a log beside them",
-            );
+            let why = "device = \"virtual\" is one disk: only image files and block devices have a log beside them";
+            self.add("external_log", why);
         }
     }
 

@@ -92,10 +92,10 @@ pub fn under_images(folder: &Path) -> Durability {
 /// Of what is mounted with these options, and was made with these features.
 fn judge(kind: &MountType, options: &[String], features: &[String]) -> Durability {
     match options.iter().find(|option| kind.flushless.contains(&&***option)) {
-        Some(option) => Durability::because(
-            Class::MayCorrupt,
-            format!("`{option}`: no flushes, so a volatile write cache loses and reorders what fsync promised"),
-        ),
+        Some(option) => {
+            let why = "no flushes, so a volatile write cache loses and reorders what fsync promised";
+            Durability::because(Class::MayCorrupt, format!("`{option}`: {why}"))
+        }
         None => (kind.durability)(options, features),
     }
 }

@@ -141,11 +141,8 @@ pub(crate) fn problems(settings: &StorageSettings) -> Vec<(&'static str, String)
         found.push(("stripe_chunk", format!("{chunk}B is no power of two, like \"64KiB\"")));
     } else if disks > 1 && !settings.size.is_multiple_of(disks * chunk) {
         let next = settings.size.next_multiple_of(disks * chunk);
-        let problem = format!(
-            "does not divide into {disks} disks of whole chunks of {}: the next size that does is \"{next}B\"",
-            format_bytes(chunk)
-        );
-        found.push(("size", problem));
+        let parts = format!("{disks} disks of whole chunks of {}", format_bytes(chunk));
+        found.push(("size", format!("does not divide into {parts}: the next size that does is \"{next}B\"")));
     }
     found
 }

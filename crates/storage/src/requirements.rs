@@ -88,10 +88,8 @@ pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) 
         }
         Device::Virtual => {
             let what = "a guest kernel has no virtual disk: the clock by which that is slow is the host's";
-            vec![Missing::new(
-                what,
-                "use bench = \"host\", or device = \"loop\" with delay_read, delay_write and delay_flush",
-            )]
+            let remedy = "use bench = \"host\", or device = \"loop\" with delay_read, delay_write and delay_flush";
+            vec![Missing::new(what, remedy)]
         }
         Device::Tmpfs => Vec::new(),
         Device::Loop => {

@@ -94,18 +94,13 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
         let seconds = value("innodb_flush_log_at_timeout").unwrap_or("1".into());
         let is_soon = seconds.parse().is_ok_and(|seconds: f64| seconds <= LAST_SECONDS_MAX);
         let class = if is_soon { Class::LosesRecent } else { Class::LosesAll };
-        return Durability::because(
-            class,
-            format!(
-                "innodb_flush_log_at_trx_commit = {at}: the log is flushed every {seconds} s (innodb_flush_log_at_timeout)"
-            ),
-        );
+        let how = format!("the log is flushed every {seconds} s (innodb_flush_log_at_timeout)");
+        return Durability::because(class, format!("innodb_flush_log_at_trx_commit = {at}: {how}"));
     }
     if has_binary_log && value("sync_binlog").as_deref() != Some("1") {
-        return Durability::because(
-            Class::LosesRecent,
-            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by",
-        );
+        let why =
+            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by";
+        return Durability::because(Class::LosesRecent, why);
     }
     Durability::full()
 }

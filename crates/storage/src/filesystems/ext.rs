@@ -25,10 +25,8 @@ pub(crate) const EXT2: Filesystem = Filesystem {
     mount: MountType {
         name: "ext2",
         durability: |_, _| {
-            Durability::because(
-                Class::MayCorrupt,
-                "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files",
-            )
+            let why = "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files";
+            Durability::because(Class::MayCorrupt, why)
         },
         ..MOUNT
     },

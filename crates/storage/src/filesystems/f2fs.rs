@@ -32,10 +32,8 @@ pub(crate) const F2FS: Filesystem = Filesystem {
             if options.iter().any(|option| option == "fsync_mode=strict") {
                 return Durability::full();
             }
-            Durability::because(
-                Class::KeepsAcknowledged,
-                "f2fs in its default `fsync_mode=posix`: fsync keeps a file's data, a rename may need its folder's fsync too",
-            )
+            let note = "f2fs in its default `fsync_mode=posix`: fsync keeps a file's data, a rename may need its folder's fsync too";
+            Durability::because(Class::KeepsAcknowledged, note)
         },
         ..PLAIN_MOUNT
     },

@@ -16,10 +16,8 @@ pub(crate) const JFS: Filesystem = Filesystem {
         name: "jfs",
         hidden_defaults: "integrity nodiscard errors=remount-ro",
         durability: |_, _| {
-            Durability::because(
-                Class::MayCorrupt,
-                "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised",
-            )
+            let why = "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised";
+            Durability::because(Class::MayCorrupt, why)
         },
         ..PLAIN_MOUNT
     },

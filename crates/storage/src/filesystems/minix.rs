@@ -19,10 +19,8 @@ pub(crate) const MINIX: Filesystem = Filesystem {
         name: "minix",
         flushless: &[],
         durability: |_, _| {
-            Durability::because(
-                Class::MayCorrupt,
-                "minix has no journal: metadata is written in no order, and fsck may drop or mix files",
-            )
+            let why = "minix has no journal: metadata is written in no order, and fsck may drop or mix files";
+            Durability::because(Class::MayCorrupt, why)
         },
         ..PLAIN_MOUNT
     },

@@ -18,11 +18,7 @@ pub(super) enum RuleKind {
 
 impl RuleKind {
     pub(super) fn name(self) -> &'static str {
-        match self {
-            RuleKind::Exclude => "exclude",
-            RuleKind::Include => "include",
-            RuleKind::Baseline => "baseline",
-        }
+        ["exclude", "include", "baseline"][self as usize]
     }
 }
 
