@@ -306,21 +306,28 @@ impl<'a> Checker<'a> {
         (self.table("storage", Some(&own), known), volumes)
     }
 
-    fn services(&mut self) -> BTreeMap<String, Map<String, Value>> {
-        let mut services = BTreeMap::new();
-        for entry in self.root.get("service").map(Node::entries).unwrap_or_default() {
-            match self.catalogue.service(&entry.key) {
-                Some(settings) => {
-                    let table = self.table(&format!("service.{}", entry.key), Some(&entry.node), settings);
-                    services.insert(entry.key.clone(), table);
-                }
-                None => {
-                    let known = self.catalogue.services();
-                    self.problems.push(Problem::unknown_key(&entry.key, "`service`", &known, entry.span.clone()));
-                }
+    /// The tables of services or workloads, each by its name.
+    fn named_tables(
+        &mut self,
+        of: &str,
+        known: &[&str],
+        settings_of: &dyn Fn(&str) -> Option<&'static [Setting]>,
+    ) -> Vec<(String, Map<String, Value>)> {
+        let mut tables = Vec::new();
+        for entry in self.root.get(of).map(Node::entries).unwrap_or_default() {
+            if let Some(settings) = settings_of(&entry.key) {
+                let table = self.table(&format!("{of}.{}", entry.key), Some(&entry.node), settings);
+                tables.push((entry.key.clone(), table));
+            } else {
+                self.problems.push(Problem::unknown_key(&entry.key, &format!("`{of}`"), known, entry.span.clone()));
             }
         }
-        services
+        tables
+    }
+
+    fn services(&mut self) -> BTreeMap<String, Map<String, Value>> {
+        let catalogue = self.catalogue;
+        self.named_tables("service", &catalogue.services(), &|name| catalogue.service(name)).into_iter().collect()
     }
 
     /// Volumes and services that only factors and includes speak of begin at their defaults.
@@ -393,23 +400,13 @@ impl<'a> Checker<'a> {
     }
 
     fn workloads(&mut self) -> Vec<(String, Map<String, Value>)> {
-        let known = self.catalogue.workloads();
-        let entries = self.root.get("workload").map(Node::entries).unwrap_or_default();
-        if entries.is_empty() {
+        let catalogue = self.catalogue;
+        let known = catalogue.workloads();
+        if self.root.get("workload").map(Node::entries).unwrap_or_default().is_empty() {
             let label = format!("a table [workload.NAME]; workloads: {}", known.join(", "));
             self.wrong("the study has no workload", None, label);
         }
-        let mut workloads = Vec::new();
-        for entry in entries {
-            match self.catalogue.workload(&entry.key) {
-                Some(settings) => {
-                    let table = self.table(&format!("workload.{}", entry.key), Some(&entry.node), settings);
-                    workloads.push((entry.key.clone(), table));
-                }
-                None => self.problems.push(Problem::unknown_key(&entry.key, "`workload`", &known, entry.span.clone())),
-            }
-        }
-        workloads
+        self.named_tables("workload", &known, &|name| catalogue.workload(name))
     }
 
     fn design(&mut self) -> Option<Design> {

@@ -185,13 +185,12 @@ fn path_levels(
             continue;
         };
         match levels.iter().find(|earlier| earlier.key == level.key) {
-            Some(earlier) if earlier.label == level.label => {
-                let message = format!("the factor `{path}` has the level `{}` twice", level.label);
-                problems.push(Problem::new(message, node.span.clone(), "each level once"));
-            }
-            Some(earlier) => {
-                let message =
-                    format!("the factor `{path}` has one level twice: `{}` is `{}`", level.label, earlier.label);
+            Some(Level { label: earlier, .. }) => {
+                let what = match &level.label {
+                    label if label == earlier => format!("the level `{label}` twice"),
+                    label => format!("one level twice: `{label}` is `{earlier}`"),
+                };
+                let message = format!("the factor `{path}` has {what}");
                 problems.push(Problem::new(message, node.span.clone(), "each level once"));
             }
             None => levels.push(level),

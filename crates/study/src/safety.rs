@@ -115,16 +115,16 @@ pub struct Safety {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Vec<String>>,
     /// For faults, a scenario.
-    #[serde(rename = "fault_budget", default = "fault_budget_seconds", skip_serializing_if = "is_fault_budget")]
+    #[serde(rename = "fault_budget", default = "seconds::<BUDGET>", skip_serializing_if = "is_default::<BUDGET>")]
     pub fault_budget_seconds: f64,
     /// Kinds of block that are struck alone; none: all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_blocks: Option<Vec<String>>,
     /// How late each answer of a slow disk is.
-    #[serde(rename = "fault_delay", default = "fault_delay_seconds", skip_serializing_if = "is_fault_delay")]
+    #[serde(rename = "fault_delay", default = "seconds::<DELAY>", skip_serializing_if = "is_default::<DELAY>")]
     pub fault_delay_seconds: f64,
     /// How late the answer of a stall is.
-    #[serde(rename = "fault_stall", default = "fault_stall_seconds", skip_serializing_if = "is_fault_stall")]
+    #[serde(rename = "fault_stall", default = "seconds::<STALL>", skip_serializing_if = "is_default::<STALL>")]
     pub fault_stall_seconds: f64,
     /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
     pub classes: Option<Vec<String>>,
@@ -161,37 +161,19 @@ impl AtomicUnit {
     }
 }
 
-/// The table's default, which results of before do not say.
-fn fault_budget_seconds() -> f64 {
-    60.0
-}
+/// The table's defaults in milliseconds, which results of before do not say.
+const BUDGET: u64 = 60_000;
+const DELAY: u64 = 20;
+const STALL: u64 = 1_000;
 
-/// As `fault_budget_seconds`.
-fn fault_delay_seconds() -> f64 {
-    0.02
-}
-
-/// Whether nothing need be said of it.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
-fn is_fault_budget(seconds: &f64) -> bool {
-    *seconds == fault_budget_seconds()
-}
-
-/// As `fault_budget_seconds`.
-fn fault_stall_seconds() -> f64 {
-    1.0
+fn seconds<const MILLISECONDS: u64>() -> f64 {
+    MILLISECONDS as f64 / 1e3
 }
 
 /// Whether nothing need be said of it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
-fn is_fault_stall(seconds: &f64) -> bool {
-    *seconds == fault_stall_seconds()
-}
-
-/// Whether nothing need be said of it.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
-fn is_fault_delay(seconds: &f64) -> bool {
-    *seconds == fault_delay_seconds()
+fn is_default<const MILLISECONDS: u64>(found: &f64) -> bool {
+    *found == seconds::<MILLISECONDS>()
 }
 
 /// What a disk that is asked to fail does where a study does not say.
@@ -213,10 +195,10 @@ impl Safety {
     pub fn of_power_cuts(&self) -> Safety {
         Safety {
             faults: None,
-            fault_budget_seconds: fault_budget_seconds(),
+            fault_budget_seconds: seconds::<BUDGET>(),
             fault_blocks: None,
-            fault_delay_seconds: fault_delay_seconds(),
-            fault_stall_seconds: fault_stall_seconds(),
+            fault_delay_seconds: seconds::<DELAY>(),
+            fault_stall_seconds: seconds::<STALL>(),
             ..self.clone()
         }
     }

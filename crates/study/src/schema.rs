@@ -14,40 +14,28 @@ use settings::{Kind, Setting};
 
 /// JSON Schema, draft 2020-12; editors complete and check study files by it.
 pub fn schema(catalogue: &dyn Catalogue) -> Value {
-    let workloads: Map<String, Value> = catalogue
-        .workloads()
-        .into_iter()
-        .filter_map(|name| Some((name.to_string(), table(catalogue.workload(name)?))))
-        .collect();
+    let workloads = by_name(catalogue.workloads(), &|name| catalogue.workload(name));
     let workload = json!({
         "type": "object", "properties": workloads, "additionalProperties": false, "minProperties": 1,
         "description": "One table a workload; with several, every scenario is made for each.",
     });
-    let services: Map<String, Value> = catalogue
-        .services()
-        .into_iter()
-        .filter_map(|name| Some((name.to_string(), table(catalogue.service(name)?))))
-        .collect();
+    let services = by_name(catalogue.services(), &|name| catalogue.service(name));
     let service = json!({ "type": "object", "properties": services, "additionalProperties": false });
     let mut storage = table(catalogue.storage());
     // `[storage.data]` is the volume of `[storage]` itself.
     for volume in VOLUMES.iter().copied().chain(["data"]) {
         storage["properties"][volume] = table(catalogue.storage());
     }
+    let exclude = "Factors and their levels: scenarios to leave out.";
+    let baseline = "Factors and their levels: the scenario that the others are compared with; without it, the first.";
     let include = "Scenarios that match get the other settings; without such, or without settings, scenarios to add.";
     let mut properties: Map<String, Value> =
         TOP.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
     properties.extend([
         ("factors".to_string(), factors(catalogue)),
-        (
-            "exclude".into(),
-            json!({ "type": "array", "items": rule("Factors and their levels: scenarios to leave out.") }),
-        ),
+        ("exclude".into(), json!({ "type": "array", "items": rule(exclude) })),
         ("include".into(), json!({ "type": "array", "items": rule(include) })),
-        (
-            "baseline".into(),
-            rule("Factors and their levels: the scenario that the others are compared with; without it, the first."),
-        ),
+        ("baseline".into(), rule(baseline)),
         ("storage".into(), storage),
         ("service".into(), service),
         ("workload".into(), workload),
@@ -66,6 +54,11 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         "required": ["name", "workload"],
         "additionalProperties": false,
     })
+}
+
+/// Tables of services or workloads.
+fn by_name(names: Vec<&str>, of: &dyn Fn(&str) -> Option<&'static [Setting]>) -> Map<String, Value> {
+    names.into_iter().filter_map(|name| Some((name.to_string(), table(of(name)?)))).collect()
 }
 
 fn factors(catalogue: &dyn Catalogue) -> Value {

@@ -84,20 +84,14 @@ impl Checker<'_> {
             None => value.json(),
         };
         let found = factor.levels.iter().position(|known| known.key == key);
-        match level.flatten().filter(|_| kind == RuleKind::Include) {
-            Some(level) if found.is_none() => Some(factor.include(level)),
-            _ => {
-                if found.is_none() {
-                    self.problems.push(Problem::unknown_level(
-                        &factor.name,
-                        &value.json(),
-                        &factor.level_names(),
-                        value.span.clone(),
-                    ));
-                }
-                found
-            }
+        if let Some(level) = level.flatten().filter(|_| kind == RuleKind::Include && found.is_none()) {
+            return Some(factor.include(level));
         }
+        if found.is_none() {
+            let (name, known, span) = (&factor.name, factor.level_names(), value.span.clone());
+            self.problems.push(Problem::unknown_level(name, &value.json(), &known, span));
+        }
+        found
     }
 
     fn added_setting(

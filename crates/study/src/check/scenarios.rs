@@ -30,10 +30,7 @@ impl Checker<'_> {
         }
         let combinations = match matrix(study) {
             Ok(matrix) => matrix.combinations,
-            Err(problems) => {
-                self.problems.extend(problems);
-                return;
-            }
+            Err(problems) => return self.problems.extend(problems),
         };
         let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -41,11 +38,8 @@ impl Checker<'_> {
             let base = combination.settings(study);
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
-            driven.extend(
-                parameters
-                    .into_iter()
-                    .flat_map(|known| self.catalogue.workload_services(&combination.workload, known, &base.services)),
-            );
+            let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
+            driven.extend(parameters.into_iter().flat_map(drives));
             if let Some(known) = parameters.filter(|_| !study.limits.is_empty()) {
                 let of_scenario = self.catalogue.workload_metrics(&combination.workload, known);
                 metrics.entry(combination.workload.clone()).or_default().extend(of_scenario);
