@@ -1,9 +1,10 @@
 //! Lines over a secured connection, each of a bounded length and within a time; and the socket below, whose reads and writes end at a moment.
 
-use rustls::{ClientConnection, ServerConnection, StreamOwned};
+use rustls::{ConnectionCommon, SideData, StreamOwned};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::ops::DerefMut;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -79,17 +80,11 @@ pub trait Secured: Read + Write + Send {
     fn waiting(&mut self) -> usize;
 }
 
-impl Secured for StreamOwned<ClientConnection, Socket> {
-    fn socket(&mut self) -> &mut Socket {
-        &mut self.sock
-    }
-
-    fn waiting(&mut self) -> usize {
-        self.conn.process_new_packets().map_or(0, |state| state.plaintext_bytes_to_read())
-    }
-}
-
-impl Secured for StreamOwned<ServerConnection, Socket> {
+impl<C, S> Secured for StreamOwned<C, Socket>
+where
+    C: DerefMut<Target = ConnectionCommon<S>> + Send,
+    S: SideData,
+{
     fn socket(&mut self) -> &mut Socket {
         &mut self.sock
     }

@@ -92,9 +92,6 @@ fn carry_out(
     workload: &mut Option<Box<dyn Workload>>,
     output: &mut impl Write,
 ) -> Result<Answer, Error> {
-    let opened = |workload: &mut Option<Box<dyn Workload>>| {
-        workload.take().ok_or_else(|| Error::Said("no workload was opened".into()))
-    };
     match order {
         Order::MeasureRoundTrip(port) => {
             let address = SocketAddr::new(server, port);
@@ -106,34 +103,33 @@ fn carry_out(
             Ok(Answer::Done)
         }
         Order::Interrupt => Ok(Answer::Done),
-        Order::Cool => {
-            let mut of_study = opened(workload)?;
-            of_study.cool()?;
-            *workload = Some(of_study);
-            Ok(Answer::Done)
-        }
-        Order::Ready(setting) => {
-            let mut of_study = opened(workload)?;
-            with_context(server, &setting, output, |context| of_study.ready(context))?;
-            *workload = Some(of_study);
-            Ok(Answer::Done)
-        }
+        Order::Cool => opened(workload, |of_study| of_study.cool().map(|()| Answer::Done)),
+        Order::Ready(setting) => opened(workload, |of_study| {
+            with_context(server, &setting, output, |context| of_study.ready(context)).map(|()| Answer::Done)
+        }),
         Order::Run(setting) => {
-            let mut of_study = opened(workload)?;
             let before = cpu_seconds();
-            let mut outcome = with_context(server, &setting, output, |context| of_study.run(context))?;
-            *workload = Some(of_study);
+            let mut outcome =
+                opened(workload, |of_study| with_context(server, &setting, output, |context| of_study.run(context)))?;
             // The load is held against the CPUs of this machine, not of the server's.
             outcome.metrics.extend(cpu::usable().map(|cpus| cpu::DRIVER_CPUS.at(cpus as f64)));
             Ok(Answer::Ran(Box::new(outcome), cpu_seconds() - before))
         }
-        Order::Verify(setting) => {
-            let mut of_study = opened(workload)?;
-            with_context(server, &setting, output, |context| of_study.verify(context))?;
-            *workload = Some(of_study);
-            Ok(Answer::Done)
-        }
+        Order::Verify(setting) => opened(workload, |of_study| {
+            with_context(server, &setting, output, |context| of_study.verify(context)).map(|()| Answer::Done)
+        }),
     }
+}
+
+/// Acts with the workload that was opened. One that failed is gone.
+fn opened<T>(
+    workload: &mut Option<Box<dyn Workload>>,
+    act: impl FnOnce(&mut dyn Workload) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut of_study = workload.take().ok_or_else(|| Error::Said("no workload was opened".into()))?;
+    let done = act(&mut *of_study)?;
+    *workload = Some(of_study);
+    Ok(done)
 }
 
 /// The settings, if an agent drives the workload with them. They come from elsewhere: nobody has checked them here.

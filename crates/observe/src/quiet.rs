@@ -90,33 +90,25 @@ fn risky(condition: bool) -> CheckStatus {
     if condition { CheckStatus::Risky } else { CheckStatus::Ok }
 }
 
+fn needed(is_there: bool) -> CheckStatus {
+    if is_there { CheckStatus::Ok } else { CheckStatus::Missing }
+}
+
 fn root(is_root: bool) -> Check {
-    let (status, found) = if is_root {
-        (CheckStatus::Ok, "yes")
-    } else {
-        (CheckStatus::Missing, "no: filesystems can't be made or mounted")
-    };
+    let found = if is_root { "yes" } else { "no: filesystems can't be made or mounted" };
     let remedy = "run surefoot as root; without, trials run in a guest kernel (package user-mode-linux), or in a folder (`storage.device = \"dir\"`)";
-    check("root", status, found, remedy)
+    check("root", needed(is_root), found, remedy)
 }
 
 fn loop_devices(there: bool) -> Check {
-    let (status, found) = if there {
-        (CheckStatus::Ok, "/dev/loop-control is there")
-    } else {
-        (CheckStatus::Missing, "no /dev/loop-control")
-    };
-    check("loop devices", status, found, "load the kernel's module: modprobe loop")
+    let found = if there { "/dev/loop-control is there" } else { "no /dev/loop-control" };
+    check("loop devices", needed(there), found, "load the kernel's module: modprobe loop")
 }
 
 fn free_space(folder: &Path, bytes: Option<u64>) -> Check {
     let Some(bytes) = bytes else {
-        return check(
-            "free space",
-            CheckStatus::Missing,
-            format!("{} can't be read", folder.display()),
-            "name a folder that exists with --work DIR",
-        );
+        let found = format!("{} can't be read", folder.display());
+        return check("free space", CheckStatus::Missing, found, "name a folder that exists with --work DIR");
     };
     let found = format!("{} in {}", gibibytes(bytes), folder.display());
     let remedy =
@@ -162,12 +154,8 @@ fn swap(bytes: Option<(u64, u64)>) -> Check {
 fn load(average: Option<f64>) -> Check {
     let Some(average) = average else { return check("load", CheckStatus::Ok, "unknown", "") };
     let status = risky(average > DISTURBING_SHARE * 5.0);
-    check(
-        "load",
-        status,
-        format!("{average:.2} over the last minute"),
-        "wait until the machine is idle, or stop what runs on it",
-    )
+    let found = format!("{average:.2} over the last minute");
+    check("load", status, found, "wait until the machine is idle, or stop what runs on it")
 }
 
 fn steal(share: Option<f64>) -> Check {

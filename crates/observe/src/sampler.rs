@@ -182,11 +182,8 @@ impl Samples {
             ("dirty_bytes_max", self.dirty_max),
             ("memory_writeback_bytes_max", self.writeback_max),
         ];
-        for (name, value) in named {
-            if let Some(value) = value {
-                list.add(name.into(), "B", value as f64);
-            }
-        }
+        let known = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        known.for_each(|(name, value)| list.add(name.into(), "B", value as f64));
         list.0
     }
 }
@@ -203,10 +200,8 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
                 list.push((format!("cpu_{number}_busy_share"), 1.0 - iowait - idle));
             }
         }
-        list.push((
-            "context_switches".into(),
-            after.context_switches.saturating_sub(before.context_switches) as f64 / interval,
-        ));
+        let switches = after.context_switches.saturating_sub(before.context_switches);
+        list.push(("context_switches".into(), switches as f64 / interval));
     }
     let devices = [
         ("device", before.device, after.device),

@@ -14,6 +14,7 @@ use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use wire::Address;
 use wire::etcd::Etcd as Client;
 
 /// The row in the list of services.
@@ -194,7 +195,7 @@ fn with_reason(mut error: Error, file: &Path) -> Error {
 
 /// It is ready once it reads what all members agree on, which takes a leader.
 fn connect(socket: &Path) -> Result<Client, wire::Error> {
-    let mut client = Client::connect(socket)?;
+    let mut client = Client::connect(&Address::Socket(socket.into()))?;
     client.count(b"\0", b"\x01")?;
     Ok(client)
 }

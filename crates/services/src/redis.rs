@@ -17,6 +17,7 @@ use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use wire::Address;
 use wire::redis::{Redis as Client, Reply};
 
 /// The row in the list of services.
@@ -190,7 +191,7 @@ fn listening(place: &Place) -> String {
 
 /// It answers once all its data are loaded; until then it says `LOADING`.
 fn connect(socket: &Path, network: Option<&Network>) -> Result<Client, wire::Error> {
-    let mut client = Client::connect(socket)?;
+    let mut client = Client::connect(&Address::Socket(socket.into()))?;
     if let Some(network) = network {
         client.ask(&["AUTH", &network.password])?;
     }

@@ -53,20 +53,11 @@ fn parse_line(line: &str) -> Option<Mount> {
 
 /// Turns `\040` back into a space: the kernel writes space, tab, newline, backslash and some more as three octal digits.
 fn unescape(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        match octal(&bytes[at..]) {
-            Some(byte) => {
-                plain.push(byte);
-                at += 4;
-            }
-            None => {
-                plain.push(bytes[at]);
-                at += 1;
-            }
-        }
+    let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((first, behind)) = rest.split_first() {
+        let byte = octal(rest);
+        plain.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &rest[4..] } else { behind };
     }
     String::from_utf8_lossy(&plain).into_owned()
 }

@@ -304,8 +304,6 @@ impl Mounted {
         let mount = readback::mount_at(mount_point)?;
         self.durability = durability::of_mounted(&self.settings, &mount);
         self.facts.extend(readback::mount_facts(&mount));
-        let all = readback::listed_options(&mount);
-        self.facts.insert("filesystem_options".into(), all.join(","));
         self.ineffective = readback::ineffective_mount(&self.settings, &mount);
         self.ineffective.extend(self.ineffective_device());
         self.read_back_layers()?;
@@ -437,9 +435,7 @@ fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted
         let real = folder.path.canonicalize().map_err(Error::file("look at", &folder.path))?;
         let mounts = mountinfo::read();
         let mount = mountinfo::mount_of(&mounts, &real).ok_or(Error::NotMounted { path: real })?;
-        let mut facts = readback::mount_facts(mount);
-        facts.insert("filesystem_options".into(), readback::listed_options(mount).join(","));
-        Ok((facts, block_device(mount)))
+        Ok((readback::mount_facts(mount), block_device(mount)))
     })?;
     Ok(Mounted {
         data_folder: folder.path.clone(),

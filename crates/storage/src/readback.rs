@@ -25,12 +25,12 @@ pub(crate) fn mount_facts(mount: &Mount) -> Facts {
         ("filesystem".into(), mount.filesystem.clone()),
         ("source".into(), mount.source.clone()),
         ("mount_options".into(), mount.options.join(",")),
-        ("filesystem_options".into(), mount.super_options.join(",")),
+        ("filesystem_options".into(), listed_options(mount).join(",")),
     ])
 }
 
 /// The filesystem's own options, as fully as the kernel shows them.
-pub(crate) fn listed_options(mount: &Mount) -> Vec<String> {
+fn listed_options(mount: &Mount) -> Vec<String> {
     let mut all = mount.super_options.clone();
     let folder = filesystems::mount_type(&mount.filesystem).and_then(|kind| kind.options_folder);
     if let Some((folder, device)) = folder.zip(mount.source.strip_prefix("/dev/")) {

@@ -7,7 +7,6 @@ use crate::stream::Stream;
 use crate::{Address, Error};
 use std::io::{Read as _, Write as _};
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 use std::time::Duration;
 
 /// A key and its value.
@@ -255,19 +254,11 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Connects by the server's socket file.
-    ///
-    /// # Errors
-    /// When no server listens.
-    pub fn connect(socket: &Path) -> Result<Etcd, Error> {
-        Ok(Etcd::over(Stream::unix(socket)?))
-    }
-
     /// Connects by an address.
     ///
     /// # Errors
     /// When no server listens.
-    pub fn connect_to(address: &Address) -> Result<Etcd, Error> {
+    pub fn connect(address: &Address) -> Result<Etcd, Error> {
         Ok(Etcd::over(Stream::to(address)?))
     }
 

@@ -9,7 +9,6 @@ use crate::{Address, Error};
 use std::io::Write as _;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::path::Path;
 
 /// Arrays in arrays: no reply to a load's requests has more than two.
 const DEPTH_MAX: usize = 8;
@@ -251,19 +250,11 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Connects by the server's socket file.
-    ///
-    /// # Errors
-    /// When no server listens.
-    pub fn connect(socket: &Path) -> Result<Redis, Error> {
-        Stream::unix(socket).map(Redis::over)
-    }
-
     /// Connects by an address.
     ///
     /// # Errors
     /// When no server listens.
-    pub fn connect_to(address: &Address) -> Result<Redis, Error> {
+    pub fn connect(address: &Address) -> Result<Redis, Error> {
         Stream::to(address).map(Redis::over)
     }
 

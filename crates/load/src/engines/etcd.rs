@@ -24,7 +24,7 @@ pub static ENGINE: Engine = Engine {
 /// # Errors
 /// When none was started, or it does not answer.
 pub fn connect(place: &Place) -> Result<Etcd, Error> {
-    Etcd::connect_to(&server(place, ENGINE.name)?.address()).map_err(failed("be reached"))
+    Etcd::connect(&server(place, ENGINE.name)?.address()).map_err(failed("be reached"))
 }
 
 /// How long the flushes of its log took, and the batches that reached its file of keys, by its own histograms since it was started: in seconds.

@@ -38,7 +38,7 @@ fn keeps_log(service: &Map<String, Value>) -> bool {
 /// When none was started, or it does not answer.
 pub fn connect(place: &Place) -> Result<Redis, Error> {
     let at = server(place, ENGINE.name)?;
-    let mut client = Redis::connect_to(&at.address()).map_err(failed("be reached"))?;
+    let mut client = Redis::connect(&at.address()).map_err(failed("be reached"))?;
     if let Some(password) = &at.password {
         client.ask(&["AUTH", password]).map_err(failed("let us in"))?;
     }
