@@ -6,7 +6,7 @@
 use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::php_fpm;
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
 use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
@@ -205,9 +205,9 @@ impl ServiceSettings for ApacheSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (program, version) = find()?;
+        let program = Program::new(find()?, web::USERS);
         self.missing_php().map_or(Ok(()), Err)?;
-        Ok(Box::new(Installed { program, version, asked: self.clone() }))
+        Ok(Box::new(Installed { program, asked: self.clone() }))
     }
 }
 

@@ -4,7 +4,7 @@
 //! itself, do not. Directives and their order: Caddy's documentation, "Caddyfile".
 
 use crate::php_fpm;
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
 use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
@@ -82,8 +82,7 @@ impl ServiceSettings for CaddySettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (program, version) = find()?;
-        Ok(Box::new(Installed { program, version, asked: self.clone() }))
+        Ok(Box::new(Installed { program: Program::new(find()?, web::USERS), asked: self.clone() }))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
 
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
 use crate::web::{self, Installed, Launch, WebServer};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
@@ -102,8 +102,7 @@ impl ServiceSettings for DjangoSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (program, version) = find(self.server)?;
-        Ok(Box::new(Installed { program, version, asked: self.clone() }))
+        Ok(Box::new(Installed { program: Program::new(find(self.server)?, web::USERS), asked: self.clone() }))
     }
 }
 

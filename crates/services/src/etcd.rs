@@ -5,7 +5,7 @@
 use crate::effect::Effects;
 use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Running, Service, ServiceSettings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
@@ -134,21 +134,16 @@ impl ServiceSettings for EtcdSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let program = find()?;
-        Ok(Box::new(Etcd {
-            version: version(&program),
-            program,
-            user: User::first_of(&["etcd", "nobody"]),
-            settings: self.settings.clone(),
-        }))
+        let path = find()?;
+        let version = version(&path);
+        let program = Program::new((path, version), &["etcd", "nobody"]);
+        Ok(Box::new(Etcd { program, settings: self.settings.clone() }))
     }
 }
 
 /// An installed etcd with its settings.
 struct Etcd {
-    program: PathBuf,
-    version: String,
-    user: Option<User>,
+    program: Program,
     settings: FreeSettings,
 }
 
@@ -167,7 +162,7 @@ impl Etcd {
         let options = options(&if place.skip_fsync { self.of_loading() } else { (*self.settings).clone() });
         let log_volume = place.log.iter().map(|folder| format!("--wal-dir={}", folder.display()));
         let arguments = ours.into_iter().chain(log_volume).chain(options).collect();
-        Start::new(&self.program, arguments, self.user.as_ref(), place, log)
+        Start::new(&self.program, arguments, place, log)
     }
 
     fn of_loading(&self) -> BTreeMap<String, String> {
@@ -201,8 +196,8 @@ fn connect(socket: &Path) -> Result<Client, wire::Error> {
 }
 
 impl Service for Etcd {
-    fn version(&self) -> &str {
-        &self.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     fn format(&self) -> String {
@@ -218,7 +213,7 @@ impl Service for Etcd {
         for file in inside.read_dir().map_err(Error::file("read", &inside))?.flatten() {
             let to = log.join(file.file_name());
             std::fs::copy(file.path(), &to).map_err(Error::file("copy to", &to))?;
-            if let Some(user) = &self.user {
+            if let Some(user) = &self.program.user {
                 std::os::unix::fs::chown(&to, Some(user.uid), Some(user.gid))
                     .map_err(Error::file("change the owner of", &to))?;
             }
@@ -248,14 +243,10 @@ impl Service for Etcd {
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
-        let run_as = run_as(self.user.as_ref());
+        let run_as = run_as(self.program.user.as_ref());
         let log = if has_log_volume { " --wal-dir \"$WAL\"" } else { "" };
         let more: String = options(&self.settings).iter().map(|option| format!(" {option}")).collect();
-        vec![format!("{run_as}{} --data-dir \"$MOUNT/data\"{log}{more}", self.program.display())]
-    }
-
-    fn user(&self) -> Option<User> {
-        self.user.clone()
+        vec![format!("{run_as}{} --data-dir \"$MOUNT/data\"{log}{more}", self.program.path.display())]
     }
 }
 
@@ -282,7 +273,8 @@ mod tests {
     fn a_template_is_the_same_whoever_loads_it() {
         let arguments = |settings: Value, skip_fsync: bool| {
             let settings = parameters(settings).settings;
-            let etcd = Etcd { program: "etcd".into(), version: String::new(), user: None, settings };
+            let program = Program { path: "etcd".into(), version: String::new(), user: None };
+            let etcd = Etcd { program, settings };
             let place = Place { skip_fsync, ..Place::new("/d".into(), "/r".into()) };
             (etcd.to_run(&place, "/l".into()).arguments, etcd.format())
         };

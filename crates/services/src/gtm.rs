@@ -9,7 +9,7 @@ mod recovered;
 use crate::effect::{self, Effects};
 use crate::recovered::{Answers, deadline};
 use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_among,
+    self, Error, FreeSettings, Kind, Missing, Place, Program, Running, Service, ServiceSettings, is_among,
 };
 use crate::versions;
 use observe::durability::{Class, Durability};
@@ -160,17 +160,14 @@ impl ServiceSettings for GtmSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (folder, version) = find(self.version.as_deref())?;
-        let (settings, journal) = (self.settings.over(DEFAULTS), self.journal.clone());
-        Ok(Box::new(Gtm { folder, version, user: User::first_of(&["nobody"]), settings, journal }))
+        let program = Program::new(find(self.version.as_deref())?, &["nobody"]);
+        Ok(Box::new(Gtm { program, settings: self.settings.over(DEFAULTS), journal: self.journal.clone() }))
     }
 }
 
 /// An installed GT.M with its settings.
 struct Gtm {
-    folder: PathBuf,
-    version: String,
-    user: Option<User>,
+    program: Program,
     settings: BTreeMap<String, String>,
     journal: String,
 }
@@ -192,7 +189,7 @@ impl Gtm {
 
     /// What a shell must know before one of GT.M's programs runs.
     fn environment(&self, data: &str, run: &str) -> String {
-        let gtm = self.folder.display();
+        let gtm = self.program.path.display();
         let mut text = format!("export gtm_dist='{gtm}' surefoot_data=\"{data}\" gtmgbldir=\"{data}/surefoot.gld\"\n");
         let _ = writeln!(text, "export gtmroutines=\"{run}/o({run}/r) {gtm}/libgtmutil.so {gtm}\"");
         let _ = writeln!(text, "export gtm_tmp=\"{run}\" gtm_log=\"{run}\" gtm_chset=M");
@@ -201,9 +198,8 @@ impl Gtm {
 
     /// Writes the program that enters the database.
     fn write_enter(&self, place: &Place) -> Result<PathBuf, Error> {
-        let become_user = self
-            .user
-            .as_ref()
+        let user = self.program.user.as_ref();
+        let become_user = user
             .map_or(String::new(), |user| format!("setpriv --reuid={} --regid={} --clear-groups ", user.uid, user.gid));
         let environment = self.environment(&place.data.to_string_lossy(), &place.run.to_string_lossy());
         // An error in a routine is said and ends the process; without this it would wait for a person.
@@ -219,8 +215,7 @@ impl Gtm {
         for name in ["r", "o"] {
             let folder = place.run.join(name);
             std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-            let owner = self.user.as_ref();
-            let (uid, gid) = (owner.map(|user| user.uid), owner.map(|user| user.gid));
+            let (uid, gid) = (user.map(|user| user.uid), user.map(|user| user.gid));
             std::os::unix::fs::chown(&folder, uid, gid).map_err(Error::file("give away", &folder))?;
         }
         Ok(path)
@@ -262,8 +257,8 @@ fn said(output: &Output) -> String {
 }
 
 impl Service for Gtm {
-    fn version(&self) -> &str {
-        &self.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     /// What is in the global directory and in the database's header.
@@ -312,10 +307,6 @@ impl Service for Gtm {
         }
         all
     }
-
-    fn user(&self) -> Option<User> {
-        self.user.clone()
-    }
 }
 
 impl Gtm {
@@ -347,7 +338,7 @@ impl Gtm {
             let found = found.parse::<f64>().map_or((*found).to_string(), |value| (value / units).to_string());
             compare(name, self.settings.get(*name).map(String::as_str), found);
         }
-        effects.facts.insert("gtm.version".into(), self.version.clone());
+        effects.facts.insert("gtm.version".into(), self.program.version.clone());
         effects
     }
 }
@@ -409,8 +400,8 @@ mod tests {
     fn qualifiers_go_where_they_belong() {
         let settings = [("block_size", "8192"), ("stdnullcoll", "on"), ("journal_sync_io", "off")];
         let settings = settings.map(|(name, value)| (name.to_string(), value.to_string())).into();
-        let (folder, version) = (PathBuf::from("/gtm"), String::new());
-        let gtm = Gtm { folder, version, user: None, settings, journal: "before".into() };
+        let program = Program { path: "/gtm".into(), version: String::new(), user: None };
+        let gtm = Gtm { program, settings, journal: "before".into() };
         let expected = "change -segment DEFAULT -block_size=8192 -file_name=$surefoot_data/surefoot.dat\n\
                         change -region DEFAULT -stdnullcoll\nexit\n";
         assert_eq!(gtm.directory(), expected);

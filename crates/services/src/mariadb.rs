@@ -8,7 +8,7 @@ mod options;
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers, SECONDS_MAX};
 use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
 };
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
@@ -52,14 +52,8 @@ const ASKED: &str = "innodb_buffer_pool_size = 32M\ninnodb_buffer_pool_load_at_s
                      innodb_temp_data_file_path = ibtmp1:3M:autoextend\nkey_buffer_size = 1M\n\
                      loose_aria_pagecache_buffer_size = 1M\nloose_performance_schema = 0\n";
 
-/// The programs: server, and what makes a data directory (none: the server itself, as MySQL's does).
-struct Programs {
-    server: PathBuf,
-    install: Option<PathBuf>,
-    version: String,
-}
-
-fn find() -> Result<Programs, Missing> {
+/// The server, and what makes a data directory (none: the server itself, as MySQL's does).
+fn find() -> Result<(Program, Option<PathBuf>), Missing> {
     let server = service::installed("mariadbd").or_else(|| service::installed("mysqld"));
     let server = server.ok_or_else(|| Missing::package("MariaDB", "mariadb-server"))?;
     let said = service::said(&server, "--version");
@@ -71,7 +65,7 @@ fn find() -> Result<Programs, Missing> {
         .unwrap_or_default()
         .to_string();
     let install = service::installed("mariadb-install-db").filter(|_| version.contains("MariaDB"));
-    Ok(Programs { server, install, version })
+    Ok((Program::new((server, version), &["mysql", "nobody"]), install))
 }
 
 #[derive(Deserialize)]
@@ -98,19 +92,15 @@ impl ServiceSettings for MariaDbSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        Ok(Box::new(MariaDb {
-            programs: find()?,
-            user: User::first_of(&["mysql", "nobody"]),
-            settings: self.settings.clone(),
-            binary_log: self.binary_log,
-        }))
+        let (program, install) = find()?;
+        Ok(Box::new(MariaDb { program, install, settings: self.settings.clone(), binary_log: self.binary_log }))
     }
 }
 
 /// An installed MariaDB with its settings.
 struct MariaDb {
-    programs: Programs,
-    user: Option<User>,
+    program: Program,
+    install: Option<PathBuf>,
     settings: FreeSettings,
     binary_log: bool,
 }
@@ -122,7 +112,7 @@ impl MariaDb {
 
     /// MySQL keeps a binary log unless it is told otherwise, MariaDB keeps none.
     fn logs_by_default(&self) -> bool {
-        let is_mysql = self.programs.install.is_none();
+        let is_mysql = self.install.is_none();
         is_mysql && self.settings.keys().all(|name| plain(name) != "log_bin")
     }
 
@@ -175,7 +165,7 @@ impl MariaDb {
 
     /// One of its programs, run as its user on the server's CPUs.
     fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
-        Start::new(program, arguments, self.user.as_ref(), place, log)
+        Start { program, ..Start::new(&self.program, arguments, place, log) }
     }
 }
 
@@ -221,8 +211,8 @@ fn narrow() -> &'static str {
 }
 
 impl Service for MariaDb {
-    fn version(&self) -> &str {
-        &self.programs.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     fn format(&self) -> String {
@@ -236,14 +226,14 @@ impl Service for MariaDb {
         }
         let file = place.write("create.cnf", &text)?;
         let mut arguments = vec![format!("--defaults-file={file}"), format!("--datadir={}", place.data.display())];
-        let program = match &self.programs.install {
+        let program = match &self.install {
             Some(install) => {
                 arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(String::from));
                 install
             }
             None => {
                 arguments.push("--initialize-insecure".into());
-                &self.programs.server
+                &self.program.path
             }
         };
         self.to_run(place, program, arguments, place.run.join("create.log")).run()
@@ -266,7 +256,7 @@ impl Service for MariaDb {
         let file = place.write("mariadb.cnf", &self.configuration(place))?;
         let arguments = vec![format!("--defaults-file={file}")];
         let [socket, log] = ["mariadb.sock", "mariadb.log"].map(|name| place.run.join(name));
-        let mut server = self.to_run(place, &self.programs.server, arguments, log.clone()).server()?;
+        let mut server = self.to_run(place, &self.program.path, arguments, log.clone()).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         if let Some(network) = &place.network {
             let_in(&mut client, network)?;
@@ -284,7 +274,7 @@ impl Service for MariaDb {
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
         let arguments = vec![format!("--defaults-file={file}")];
-        let mut server = self.to_run(place, &self.programs.server, arguments, log).server()?;
+        let mut server = self.to_run(place, &self.program.path, arguments, log).server()?;
         let mut client = server.wait_ready_for(SECONDS_MAX, || Client::connect(&socket, "root", ""))?;
         let mut ask = |question: &str| client.query(question).map(|answer| answer.rows);
         recovered::ask(&mut server, "mariadb", &mut ask, questions, deadline)
@@ -313,10 +303,10 @@ impl Service for MariaDb {
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
-        let user = self.user.as_ref().map_or(String::new(), |user| format!(" --user={}", user.name));
-        let make = match &self.programs.install {
+        let user = self.program.user.as_ref().map_or(String::new(), |user| format!(" --user={}", user.name));
+        let make = match &self.install {
             Some(install) => format!("{} --no-defaults --auth-root-authentication-method=normal", install.display()),
-            None => format!("{} --no-defaults --initialize-insecure", self.programs.server.display()),
+            None => format!("{} --no-defaults --initialize-insecure", self.program.path.display()),
         };
         let mut words: Vec<String> = self.settings.iter().map(|(name, value)| format!("--{name}={value}")).collect();
         if self.binary_log {
@@ -332,7 +322,7 @@ impl Service for MariaDb {
             format!("{make}{user} --datadir=\"$MOUNT/data\"{}", format.concat()),
             format!(
                 "{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}",
-                self.programs.server.display(),
+                self.program.path.display(),
                 words.join(" ")
             ),
         ]
@@ -340,10 +330,6 @@ impl Service for MariaDb {
 
     fn is_passing(&self, name: &str) -> bool {
         ["ibtmp1", "mariadb.pid", "mysqld.pid"].contains(&name)
-    }
-
-    fn user(&self) -> Option<User> {
-        self.user.clone()
     }
 }
 
@@ -360,8 +346,8 @@ mod tests {
         let files = ["#innodb_redo/#ib_redo0", "ib_logfile0", "ibdata1"];
         files.iter().for_each(|file| std::fs::write(data.path().join(file), "x").expect("written"));
         let place = Place { log: Some(log.path().into()), ..Place::new(data.path().into(), data.path().into()) };
-        let programs = Programs { server: PathBuf::new(), install: None, version: String::new() };
-        let server = MariaDb { programs, user: None, settings: FreeSettings::default(), binary_log: false };
+        let program = Program { path: PathBuf::new(), version: String::new(), user: None };
+        let server = MariaDb { program, install: None, settings: FreeSettings::default(), binary_log: false };
         server.move_log(&place).expect("moved");
         let is_moved = files.map(|file| (log.path().join(file).exists(), data.path().join(file).exists()));
         assert_eq!(is_moved, [(true, false), (true, false), (false, true)]);

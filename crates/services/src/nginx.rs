@@ -5,7 +5,7 @@
 
 use crate::effect::Effects;
 use crate::php_fpm;
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_among};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_among};
 use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use nix::sys::resource::{Resource, getrlimit, rlim_t};
 use nix::sys::signal::Signal;
@@ -141,8 +141,7 @@ impl ServiceSettings for NginxSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (program, version) = find()?;
-        Ok(Box::new(Installed { program, version, asked: self.clone() }))
+        Ok(Box::new(Installed { program: Program::new(find()?, web::USERS), asked: self.clone() }))
     }
 }
 

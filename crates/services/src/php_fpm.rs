@@ -3,7 +3,7 @@
 use crate::php::{self, Php};
 use crate::process::{AtWork, Start};
 use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
+    self, Error, FreeSettings, Kind, Missing, Place, Program, Running, Service, ServiceSettings, is_name,
 };
 use crate::web;
 use nix::sys::signal::Signal;
@@ -111,17 +111,15 @@ impl ServiceSettings for PhpFpmSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (program, version) = find().ok_or_else(|| self.missing().expect("what is not found is missing"))?;
+        let found = find().ok_or_else(|| self.missing().expect("what is not found is missing"))?;
         let (settings, php) = (self.settings.over(DEFAULTS), self.php.clone());
-        Ok(Box::new(PhpFpm { program, version, user: web::user(), settings, php }))
+        Ok(Box::new(PhpFpm { program: Program::new(found, web::USERS), settings, php }))
     }
 }
 
 /// An installed PHP-FPM with its settings.
 struct PhpFpm {
-    program: PathBuf,
-    version: String,
-    user: Option<User>,
+    program: Program,
     settings: BTreeMap<String, String>,
     php: Php,
 }
@@ -139,8 +137,8 @@ impl PhpFpm {
 }
 
 impl Service for PhpFpm {
-    fn version(&self) -> &str {
-        &self.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
@@ -148,12 +146,12 @@ impl Service for PhpFpm {
         let text = self.configuration(&place.run.to_string_lossy());
         let configuration = place.write("php-fpm.conf", &text)?;
         let arguments = vec!["-F".into(), "-y".into(), configuration];
-        let start = Start::new(&self.program, arguments, self.user.as_ref(), place, place.run.join("messages"));
+        let start = Start::new(&self.program, arguments, place, place.run.join("messages"));
         let mut server = Start { environment: environment.clone(), ..start }.server()?;
         let socket = place.run.join("socket");
         server.wait_ready(|| UnixStream::connect(&socket).map(drop).map_err(wire::Error::Lost))?;
-        let effects = web::effects(KIND.name, &self.version, &self.settings);
-        let effects = effects.and(self.php.effects(KIND.name, Some(&self.program), &environment));
+        let effects = web::effects(KIND.name, &self.program.version, &self.settings);
+        let effects = effects.and(self.php.effects(KIND.name, Some(&self.program.path), &environment));
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGQUIT)))
     }
 
@@ -164,12 +162,8 @@ impl Service for PhpFpm {
             web::file_command("/tmp/php-fpm/php-fpm.conf", &self.configuration("/tmp/php-fpm")),
             format!(
                 "PHP_INI_SCAN_DIR=:/tmp/php-fpm/php {} -F -R -y /tmp/php-fpm/php-fpm.conf &",
-                self.program.display()
+                self.program.path.display()
             ),
         ]
-    }
-
-    fn user(&self) -> Option<User> {
-        self.user.clone()
     }
 }

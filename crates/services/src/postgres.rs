@@ -9,7 +9,7 @@ mod single;
 use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
 };
 use crate::versions;
 use nix::sys::signal::Signal;
@@ -157,16 +157,14 @@ impl ServiceSettings for PostgresSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let (bin, version) = find(self.version.as_deref())?;
-        Ok(Box::new(Postgres { bin, version, user: User::first_of(&["postgres", "nobody"]), asked: self.clone() }))
+        let program = Program::new(find(self.version.as_deref())?, &["postgres", "nobody"]);
+        Ok(Box::new(Postgres { program, asked: self.clone() }))
     }
 }
 
 /// An installed PostgreSQL with its settings.
 struct Postgres {
-    bin: PathBuf,
-    version: String,
-    user: Option<User>,
+    program: Program,
     asked: PostgresSettings,
 }
 
@@ -175,7 +173,7 @@ impl Postgres {
         let mut words: Vec<String> =
             ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres"].map(String::from).into();
         words.push(format!("--wal-segsize={}", self.asked.wal_segment_bytes >> 20));
-        words.extend(checksums_word(Some(&self.version), self.asked.checksums).map(String::from));
+        words.extend(checksums_word(Some(&self.program.version), self.asked.checksums).map(String::from));
         words
     }
 
@@ -209,13 +207,13 @@ impl Postgres {
 
     /// One of its programs, run as its user on the server's CPUs.
     fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
-        Start::new(program, arguments, self.user.as_ref(), place, log)
+        Start { program, ..Start::new(&self.program, arguments, place, log) }
     }
 }
 
 impl Service for Postgres {
-    fn version(&self) -> &str {
-        &self.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     fn format(&self) -> String {
@@ -225,7 +223,7 @@ impl Service for Postgres {
     fn create(&self, place: &Place) -> Result<(), Error> {
         let mut arguments = self.initdb_words();
         arguments.extend(["--no-sync".into(), "--pgdata".into(), place.data.to_string_lossy().into()]);
-        self.to_run(place, &self.bin.join("initdb"), arguments, place.run.join("initdb.log")).run()
+        self.to_run(place, &self.program.path.join("initdb"), arguments, place.run.join("initdb.log")).run()
     }
 
     fn move_log(&self, place: &Place) -> Result<(), Error> {
@@ -250,7 +248,7 @@ impl Service for Postgres {
             let settings = [host, port, format!("hba_file={file}")];
             arguments.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting]));
         }
-        let program = self.bin.join("postgres");
+        let program = self.program.path.join("postgres");
         let socket = socket(place);
         let mut server = self.to_run(place, &program, arguments, place.run.join("postgres.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
@@ -277,13 +275,13 @@ impl Service for Postgres {
         let settings = single::SETTINGS.split(' ').chain([file.as_str()]);
         arguments.extend(settings.flat_map(|setting| ["-c".to_string(), setting.to_string()]));
         arguments.push("postgres".into());
-        let program = self.bin.join("postgres");
+        let program = self.program.path.join("postgres");
         single::ask(&self.to_run(place, &program, arguments, log), questions, deadline)
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
-        let bin = self.bin.display();
-        let run_as = run_as(self.user.as_ref());
+        let bin = self.program.path.display();
+        let run_as = run_as(self.program.user.as_ref());
         let mut all = vec![format!("{run_as}{bin}/initdb {} --pgdata \"$MOUNT/data\"", self.initdb_words().join(" "))];
         if has_log_volume {
             all.push("mv \"$MOUNT/data/pg_wal\" \"$WAL/\" && ln -s \"$WAL/pg_wal\" \"$MOUNT/data/pg_wal\"".into());
@@ -299,10 +297,6 @@ impl Service for Postgres {
 
     fn is_passing(&self, name: &str) -> bool {
         name == "postmaster.pid"
-    }
-
-    fn user(&self) -> Option<User> {
-        self.user.clone()
     }
 }
 
@@ -331,7 +325,8 @@ mod tests {
     }
 
     fn installed(version: &str, settings: serde_json::Value) -> Postgres {
-        Postgres { bin: PathBuf::new(), version: version.into(), user: None, asked: parameters(settings) }
+        let program = Program { path: PathBuf::new(), version: version.into(), user: None };
+        Postgres { program, asked: parameters(settings) }
     }
 
     /// PostgreSQL 18's release notes: initdb makes checksums unless it is told not to.

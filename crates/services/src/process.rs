@@ -1,7 +1,7 @@
 //! A server's process: started as its user on its CPUs, its messages in a file, ended by signal or by force.
 
 use crate::effect::Effects;
-use crate::service::{Error, Place, Running, User};
+use crate::service::{Error, Place, Program, Running, User};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use observe::affinity;
@@ -44,13 +44,8 @@ pub struct Start<'a> {
 
 impl<'a> Start<'a> {
     /// On the server's CPUs, with nothing in its environment.
-    pub fn new(
-        program: &'a Path,
-        arguments: Vec<String>,
-        user: Option<&'a User>,
-        place: &'a Place,
-        log: PathBuf,
-    ) -> Start<'a> {
+    pub fn new(program: &'a Program, arguments: Vec<String>, place: &'a Place, log: PathBuf) -> Start<'a> {
+        let (program, user) = (&*program.path, program.user.as_ref());
         Start { program, arguments, user, cpus: &place.cpus, log, environment: Vec::new() }
     }
 

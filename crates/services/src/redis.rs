@@ -8,7 +8,7 @@ use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
 };
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
@@ -138,21 +138,16 @@ impl ServiceSettings for RedisSettings {
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
-        let program = find()?;
-        Ok(Box::new(Redis {
-            version: version(&program),
-            program,
-            user: User::first_of(&["redis", "valkey", "nobody"]),
-            settings: self.asked(),
-        }))
+        let path = find()?;
+        let version = version(&path);
+        let program = Program::new((path, version), &["redis", "valkey", "nobody"]);
+        Ok(Box::new(Redis { program, settings: self.asked() }))
     }
 }
 
 /// An installed Redis with its settings.
 struct Redis {
-    program: PathBuf,
-    version: String,
-    user: Option<User>,
+    program: Program,
     settings: BTreeMap<String, String>,
 }
 
@@ -176,7 +171,7 @@ impl Redis {
     }
 
     fn to_run<'a>(&'a self, place: &'a Place, file: String, log: PathBuf) -> Start<'a> {
-        Start::new(&self.program, vec![file], self.user.as_ref(), place, log)
+        Start::new(&self.program, vec![file], place, log)
     }
 }
 
@@ -203,8 +198,8 @@ fn connect(socket: &Path, network: Option<&Network>) -> Result<Client, wire::Err
 const UNFLUSHED: &str = "appendfsync no\nsave 86400 1\nauto-aof-rewrite-percentage 0\n";
 
 impl Service for Redis {
-    fn version(&self) -> &str {
-        &self.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     /// With an append-only file, Redis reads no snapshot.
@@ -220,7 +215,8 @@ impl Service for Redis {
         let mut server = self.to_run(place, file, place.run.join("redis.log")).server()?;
         let mut client = server.wait_ready(|| connect(&socket, place.network.as_ref()))?;
         let none = BTreeMap::new();
-        let effects = effects(&mut client, &self.version, if place.skip_fsync { &none } else { &self.settings })?;
+        let asked = if place.skip_fsync { &none } else { &self.settings };
+        let effects = effects(&mut client, &self.program.version, asked)?;
         // SIGTERM: what the settings keep is written and flushed.
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
     }
@@ -239,21 +235,17 @@ impl Service for Redis {
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        let run_as = run_as(self.user.as_ref());
+        let run_as = run_as(self.program.user.as_ref());
         let set = |line: &str| format!("echo '{line}' >> /tmp/redis.conf");
         let start = format!(
             "{run_as}{} /tmp/redis.conf --port 0 --unixsocket /tmp/{SOCKET} --dir \"$MOUNT/data\"",
-            self.program.display()
+            self.program.path.display()
         );
         lines(&self.settings).lines().map(set).chain([start]).collect()
     }
 
     fn is_passing(&self, name: &str) -> bool {
         name.starts_with("temp-")
-    }
-
-    fn user(&self) -> Option<User> {
-        self.user.clone()
     }
 }
 

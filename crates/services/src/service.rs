@@ -137,10 +137,32 @@ pub struct Network {
     pub password: String,
 }
 
+/// An installed server.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its program, or the folder of its programs.
+    pub path: PathBuf,
+    /// Program and version, in words.
+    pub version: String,
+    /// The user it runs as; none: the user that runs surefoot.
+    pub user: Option<User>,
+}
+
+impl Program {
+    pub(crate) fn new((path, version): (PathBuf, String), users: &[&str]) -> Program {
+        Program { path, version, user: User::first_of(users) }
+    }
+}
+
 /// An installed server with its settings.
 pub trait Service {
+    /// What it is started from.
+    fn program(&self) -> &Program;
+
     /// Program and version, in words: part of a template's identity.
-    fn version(&self) -> &str;
+    fn version(&self) -> &str {
+        &self.program().version
+    }
 
     /// What of the settings decides how files are laid out; with the version, a template's identity. A web server: nothing.
     fn format(&self) -> String {
@@ -206,7 +228,9 @@ pub trait Service {
     }
 
     /// The user it runs as; none: the user that runs surefoot.
-    fn user(&self) -> Option<User>;
+    fn user(&self) -> Option<User> {
+        self.program().user.clone()
+    }
 }
 
 /// A server at work; ended by force when dropped.

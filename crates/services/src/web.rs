@@ -2,7 +2,7 @@
 
 use crate::effect::Effects;
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Missing, Place, Running, Service, ServiceSettings, User};
+use crate::service::{Error, Missing, Place, Program, Running, Service, ServiceSettings, User};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -158,16 +158,14 @@ pub trait WebServer: ServiceSettings {
 /// A web server that is installed, with its settings.
 pub struct Installed<S> {
     /// Its program.
-    pub program: PathBuf,
-    /// Its version.
-    pub version: String,
+    pub program: Program,
     /// What is asked of it.
     pub asked: S,
 }
 
 impl<S: WebServer> Service for Installed<S> {
-    fn version(&self) -> &str {
-        &self.version
+    fn program(&self) -> &Program {
+        &self.program
     }
 
     /// The empty document root.
@@ -179,12 +177,11 @@ impl<S: WebServer> Service for Installed<S> {
     /// Starts it, waits until it takes connections, and tells its address in a file.
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let door = Door::find(place, self.asked.is_secure())?;
-        let launch = self.asked.launch(&self.version, place, door.address)?;
+        let launch = self.asked.launch(&self.program.version, place, door.address)?;
         let Launch { arguments, environment, mut effects, stop } = launch;
-        let (user, log) = (user(), place.run.join("messages"));
-        let messages = log.clone();
-        let (program, user) = (&*self.program, user.as_ref());
-        let mut server = Start { program, arguments, user, cpus: &place.cpus, log, environment }.server()?;
+        let messages = place.run.join("messages");
+        let start = Start::new(&self.program, arguments, place, messages.clone());
+        let mut server = Start { environment, ..start }.server()?;
         server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
         let said = std::fs::read(messages).unwrap_or_default();
         self.asked.heed(&String::from_utf8_lossy(&said), &mut effects);
@@ -193,15 +190,11 @@ impl<S: WebServer> Service for Installed<S> {
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        self.asked.commands(&self.program)
+        self.asked.commands(&self.program.path)
     }
 
     fn is_passing(&self, name: &str) -> bool {
         self.asked.is_passing(name)
-    }
-
-    fn user(&self) -> Option<User> {
-        user()
     }
 }
 
