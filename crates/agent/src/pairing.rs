@@ -126,10 +126,8 @@ impl Pairing {
         let written: Written = serde_json::from_str(&text)
             .map_err(|_| wrong("is none: `surefoot load-agent --pair NAME` makes a pair".into()))?;
         if written.surefoot_pairing != VERSION {
-            return Err(wrong(format!(
-                "has form {}, and this surefoot reads form {VERSION}",
-                written.surefoot_pairing
-            )));
+            let form = written.surefoot_pairing;
+            return Err(wrong(format!("has form {form}, and this surefoot reads form {VERSION}")));
         }
         if written.side != side {
             let (found, wanted) = (written.side.word(), side.word());

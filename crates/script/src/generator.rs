@@ -60,11 +60,9 @@ pub fn generators(source: &Source, given: &[&str]) -> Result<Vec<Table>, Vec<Pro
         }
     }
     let empty = tables.iter().filter(|table| table.fields.is_empty());
-    problems.extend(empty.map(|table| Problem {
-        file: source.name.clone(),
-        line: table.line,
-        column: 1,
-        problem: format!("the table `{}` has no `\\column`", table.name),
+    problems.extend(empty.map(|table| {
+        let problem = format!("the table `{}` has no `\\column`", table.name);
+        Problem { file: source.name.clone(), line: table.line, column: 1, problem }
     }));
     if problems.is_empty() { Ok(tables) } else { Err(problems) }
 }

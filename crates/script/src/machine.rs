@@ -215,12 +215,9 @@ impl Machine {
         self.is_open = self.statement().leaves_open(self.is_open);
         if let Some(Kept { prefix, is_one_row }) = self.kept().cloned() {
             if is_one_row && rows != 1 {
-                let (line, script) = (self.current().commands[self.state.at].0, self.current().name.clone());
-                return Err(Failure {
-                    file: script,
-                    line,
-                    problem: format!("`\\gset` takes one row, and {rows} came"),
-                });
+                let problem = format!("`\\gset` takes one row, and {rows} came");
+                let (line, _) = self.current().commands[self.state.at];
+                return Err(Failure { file: self.current().name.clone(), line, problem });
             }
             for (name, value) in columns.into_iter().flatten() {
                 if let Some(place) = self.program.place(&format!("{prefix}{name}")) {

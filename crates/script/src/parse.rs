@@ -295,10 +295,8 @@ impl Reader<'_> {
         let (start, name) = word(text, from);
         let is_name = name.starts_with(begins_name) && name_length(name) == name.len();
         if !is_name {
-            return Err((
-                start,
-                format!("a variable's name has letters, digits and `_`, and begins with no digit: not `{name}`"),
-            ));
+            let wrong = "a variable's name has letters, digits and `_`, and begins with no digit: not";
+            return Err((start, format!("{wrong} `{name}`")));
         }
         let value = self.expression(text, start + name.len())?;
         let place = self.names.place(name);

@@ -170,12 +170,8 @@ impl NginxSettings {
             let _ = writeln!(text, "{kind}_temp_path {run}/{kind};");
         }
         let log = if self.web.access_log { format!("{data}/access.log combined") } else { "off".into() };
-        let root = if self.web.virtual_hosts { "/$host" } else { "" };
-        let _ = writeln!(
-            text,
-            "access_log {log};\nserver {{\nlisten {address}{};\nroot {data}/site{root};",
-            if self.web.tls { " ssl" } else { "" }
-        );
+        let (root, tls) = (if self.web.virtual_hosts { "/$host" } else { "" }, if self.web.tls { " ssl" } else { "" });
+        let _ = writeln!(text, "access_log {log};\nserver {{\nlisten {address}{tls};\nroot {data}/site{root};");
         if self.web.tls {
             let _ = writeln!(text, "ssl_certificate {run}/certificate.pem;\nssl_certificate_key {run}/key.pem;");
         }

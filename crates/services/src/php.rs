@@ -75,10 +75,8 @@ impl Php {
         let switches = asked.into_iter().map(|(name, _)| name);
         let names: Vec<&str> = switches.chain(self.settings.keys().map(String::as_str)).collect();
         let folder = format!("/etc/php/{version}/{form}");
-        let ask = format!(
-            "{RC}={folder} {SCANNED}={folder}/conf.d {program} -i | grep -E '^({})\\b'",
-            names.join("|").replace('.', "\\.")
-        );
+        let names = names.join("|").replace('.', "\\.");
+        let ask = format!("{RC}={folder} {SCANNED}={folder}/conf.d {program} -i | grep -E '^({names})\\b'");
         let path = format!("{folder}/conf.d/90-surefoot.ini");
         let file = Configuration { path, text, checks: vec![ask], ..Configuration::default() };
         (!names.is_empty()).then_some(file)

@@ -156,14 +156,12 @@ impl Service for PhpFpm {
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        let program = self.program.path.display();
         vec![
             "mkdir -p /tmp/php-fpm/php $MOUNT/data/sessions".into(),
             web::file_command("/tmp/php-fpm/php/surefoot.ini", &self.php.ini("$MOUNT/data")),
             web::file_command("/tmp/php-fpm/php-fpm.conf", &self.configuration("/tmp/php-fpm")),
-            format!(
-                "PHP_INI_SCAN_DIR=:/tmp/php-fpm/php {} -F -R -y /tmp/php-fpm/php-fpm.conf &",
-                self.program.path.display()
-            ),
+            format!("PHP_INI_SCAN_DIR=:/tmp/php-fpm/php {program} -F -R -y /tmp/php-fpm/php-fpm.conf &"),
         ]
     }
 }

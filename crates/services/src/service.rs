@@ -71,7 +71,8 @@ pub fn read<T: ServiceSettings + DeserializeOwned + 'static>(checked: &Map<Strin
 }
 
 /// A program that is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {remedy}")]
 pub struct Missing {
     /// What.
     pub what: String,
@@ -285,13 +286,8 @@ impl User {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It is not installed.
-    #[error("{what}; {remedy}")]
-    Missing {
-        /// What.
-        what: String,
-        /// How to get it.
-        remedy: String,
-    },
+    #[error(transparent)]
+    Missing(#[from] Missing),
     /// One of its programs ended badly.
     #[error("{program} ended with {status}")]
     Program {
@@ -349,12 +345,6 @@ pub enum Error {
         /// What was found.
         what: String,
     },
-}
-
-impl From<Missing> for Error {
-    fn from(missing: Missing) -> Error {
-        Error::Missing { what: missing.what, remedy: missing.remedy }
-    }
 }
 
 impl Error {

@@ -94,16 +94,11 @@ impl Template {
         let mut piece = vec![0; PIECE_BYTES];
         for file in &self.manifest.files {
             let (from, path) = (self.folder.join(FILES).join(&file.path), to.join(&file.path));
-            let found = copy(&from, &path, &mut piece)?;
-            if found != (file.bytes, file.crc32) {
-                let what = format!(
-                    "{} has {} bytes and CRC-32 {:08x}, not {} and {:08x}",
-                    file.path.display(),
-                    found.0,
-                    found.1,
-                    file.bytes,
-                    file.crc32
-                );
+            let (bytes, crc32) = copy(&from, &path, &mut piece)?;
+            if (bytes, crc32) != (file.bytes, file.crc32) {
+                let (name, wanted) = (file.path.display(), file.crc32);
+                let found = format!("{name} has {bytes} bytes and CRC-32 {crc32:08x}");
+                let what = format!("{found}, not {} and {wanted:08x}", file.bytes);
                 return Err(Error::Damaged { path: self.folder.clone(), what });
             }
             give(&path, file.mode, owner(&file.path))?;

@@ -40,15 +40,11 @@ const MODULI: [u64; 9] = [2, 4, 10, 20, 100, 1000, 2000, 5000, 10_000];
 
 /// A row: its first number is of a permutation, its second its place.
 fn row(unique1: u64, unique2: u64) -> String {
-    let moduli: Vec<String> = MODULI.iter().map(|modulus| (unique1 % modulus).to_string()).collect();
+    let moduli: String = MODULI.iter().map(|modulus| format!("{}, ", unique1 % modulus)).collect();
     let (odd, even) = (unique1 % 100 * 2, unique1 % 100 * 2 + 1);
+    let (string1, string2) = (letters(unique1), letters(unique2));
     let string4 = ["AAAA", "HHHH", "OOOO", "VVVV"][(unique2 % 4) as usize];
-    format!(
-        "({unique1}, {unique2}, {}, {odd}, {even}, '{}', '{}', '{string4}')",
-        moduli.join(", "),
-        letters(unique1),
-        letters(unique2)
-    )
+    format!("({unique1}, {unique2}, {moduli}{odd}, {even}, '{string1}', '{string2}', '{string4}')")
 }
 
 /// A number in letters: four that change, the first of which changes most often, and three that do not.

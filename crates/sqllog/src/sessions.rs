@@ -371,10 +371,8 @@ impl Sessions {
         }
         let Some(text) = text.filter(|_| open.is_over || !is_left_out) else { return };
         let expects = Expects::Failure(code);
-        self.statement(
-            key,
-            Statement { at_microseconds: at, text, way: Way::Text, expects, is_over: true, rows: None },
-        );
+        let statement = Statement { at_microseconds: at, text, way: Way::Text, expects, is_over: true, rows: None };
+        self.statement(key, statement);
     }
 
     /// Something of it is not replayed.

@@ -199,19 +199,20 @@ impl Problems {
         }
         for option in &asked {
             let name = option.split('=').next().unwrap_or(option);
-            if options::NOT_THE_KERNELS.contains(&name) || name.starts_with("x-") {
-                self.add("mount", format!("`{option}` is no option of a filesystem: it would have no effect"));
-            } else if name == "ro" {
-                self.add("mount", "`ro`: no load can be written to a read-only filesystem");
-            } else if options::names_a_device(option) {
-                self.add("mount", format!("`{option}` names a device; `external_log` gives a log its own"));
-            } else if name == "discard" && !settings.discard {
-                self.add("mount", "`discard` contradicts discard = false; say discard = true");
-            } else if name == "nodiscard" && settings.discard {
-                self.add("mount", "`nodiscard` contradicts discard = true");
-            } else if name == "size" && settings.device == Device::Tmpfs {
-                self.add("mount", "the tmpfs has the size of `size`");
-            }
+            let problem = match name {
+                _ if options::NOT_THE_KERNELS.contains(&name) || name.starts_with("x-") => {
+                    format!("`{option}` is no option of a filesystem: it would have no effect")
+                }
+                "ro" => "`ro`: no load can be written to a read-only filesystem".into(),
+                _ if options::names_a_device(option) => {
+                    format!("`{option}` names a device; `external_log` gives a log its own")
+                }
+                "discard" if !settings.discard => "`discard` contradicts discard = false; say discard = true".into(),
+                "nodiscard" if settings.discard => "`nodiscard` contradicts discard = true".into(),
+                "size" if settings.device == Device::Tmpfs => "the tmpfs has the size of `size`".into(),
+                _ => continue,
+            };
+            self.add("mount", problem);
         }
     }
 }

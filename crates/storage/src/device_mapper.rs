@@ -4,7 +4,7 @@
 //! mount, a program or this process, whatever ended it. It lets go of the devices below then. Nothing here decides which
 //! devices those are; `guard.rs` does.
 
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use nix::errno::Errno;
 use std::ffi::CStr;
 use std::fs::File;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const CONTROL: &str = "/dev/mapper/control";
+const LOAD: &str = "load the kernel module dm_mod, and dm_delay for delays";
 
 /// `_IOWR(DM_IOCTL, nr, struct dm_ioctl)` with nr 0.
 const CALL: libc::c_ulong = 0xC138_FD00;
@@ -153,10 +154,7 @@ pub(crate) fn tick_milliseconds() -> u64 {
 
 fn control() -> Result<File, Error> {
     File::options().read(true).write(true).open(CONTROL).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::Missing {
-            what: format!("there is no {CONTROL}"),
-            remedy: "load the kernel module dm_mod, and dm_delay for delays".into(),
-        },
+        io::ErrorKind::NotFound => Missing::new(format!("there is no {CONTROL}"), LOAD).into(),
         _ => Error::file("open", CONTROL)(error),
     })
 }

@@ -1,8 +1,30 @@
 //! What can go wrong with storage, with all that a person needs to put it right.
 
 use crate::refusal::Refusal;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
+
+/// One thing that is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{what}; {remedy}")]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// How to get it.
+    pub remedy: String,
+}
+
+impl Missing {
+    pub(crate) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Missing {
+        Missing { what: what.into(), remedy: remedy.into() }
+    }
+
+    /// A program that one of Debian's packages has.
+    pub(crate) fn package(program: &str, package: &str) -> Missing {
+        Missing::new(format!("{program} is not installed"), format!("install the package {package}"))
+    }
+}
 
 /// Why storage could not be made, read back or taken away.
 #[derive(Debug, thiserror::Error)]
@@ -11,13 +33,8 @@ pub enum Error {
     #[error("refused to touch {}", .0.path.display())]
     Refused(#[source] Refusal),
     /// A program or right is missing: exit status 5.
-    #[error("{what}; {remedy}")]
-    Missing {
-        /// What.
-        what: String,
-        /// How to get it.
-        remedy: String,
-    },
+    #[error(transparent)]
+    Missing(#[from] Missing),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -135,7 +152,7 @@ impl Error {
 
     /// Whether something is missing: exit status 5.
     pub fn is_missing(&self) -> bool {
-        matches!(self, Error::Missing { .. } | Error::NoSpace { .. })
+        matches!(self, Error::Missing(_) | Error::NoSpace { .. })
     }
 
     /// Whether a device could not be mounted because somebody else has it, which says nothing of its filesystem.

@@ -228,11 +228,8 @@ pub(crate) const NOBARRIER: Preset = mounted(
     "no flushes to the device: fast, and corrupt after a power cut with a volatile cache",
 );
 pub(crate) const EXTERNAL_LOG: Preset = Preset {
-    name: "external-log",
-    mkfs: &[],
-    mount: &[],
     external_log_bytes: PRESET_LOG_BYTES,
-    help: "the journal on a device of its own",
+    ..mounted("external-log", &[], "the journal on a device of its own")
 };
 
 /// What most filesystems have in common; a row says the rest.

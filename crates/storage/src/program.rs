@@ -1,6 +1,6 @@
 //! Running the real programs (mkfs, fsck, dumpe2fs …) and finding them.
 
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -53,11 +53,7 @@ impl Output {
 
 /// Runs a program to its end, without input, in plain English.
 pub(crate) fn run(program: &str, arguments: &[impl AsRef<OsStr>], package: &str) -> Result<Output, Error> {
-    let missing = || Error::Missing {
-        what: format!("{program} is not installed"),
-        remedy: format!("install the package {package}"),
-    };
-    let file = find(program).ok_or_else(missing)?;
+    let file = find(program).ok_or_else(|| Missing::package(program, package))?;
     let path: OsString = std::env::join_paths(search_path()).expect("the parts came from a search path");
     let output = Command::new(&file)
         .args(arguments)

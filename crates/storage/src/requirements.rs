@@ -1,27 +1,12 @@
 //! What a machine must have: programs, kernel support, rights. Looks, and touches nothing.
 
 use crate::device::Device;
+use crate::error::Missing;
 use crate::filesystem::Filesystem;
 use crate::program;
 use crate::settings::StorageSettings;
-use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-
-/// One thing that is missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
-    /// What.
-    pub what: String,
-    /// How to get it.
-    pub remedy: String,
-}
-
-impl Missing {
-    fn new(what: impl Into<String>, remedy: impl Into<String>) -> Missing {
-        Missing { what: what.into(), remedy: remedy.into() }
-    }
-}
 
 /// What this machine lacks for a scenario's storage.
 pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
@@ -125,16 +110,9 @@ pub fn missing_for(row: &Filesystem) -> Vec<Missing> {
 }
 
 fn of_programs(row: &Filesystem) -> Vec<Missing> {
-    let mut all = Vec::new();
-    for program in [row.mkfs].into_iter().chain(row.superblock.as_ref().map(|superblock| superblock.program)) {
-        if program::find(program).is_none() {
-            all.push(Missing::new(
-                format!("{program} is not installed"),
-                format!("install the package {}", row.package),
-            ));
-        }
-    }
-    all
+    let programs = [row.mkfs].into_iter().chain(row.superblock.as_ref().map(|superblock| superblock.program));
+    let missing = programs.filter(|program| program::find(program).is_none());
+    missing.map(|program| Missing::package(program, row.package)).collect()
 }
 
 /// Whether the kernel has the filesystem, built in, loaded, or as a module that a mount would load.

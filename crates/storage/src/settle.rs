@@ -1,6 +1,6 @@
 //! Waiting until nothing works in the background, and dropping caches.
 
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use crate::fill;
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
@@ -61,10 +61,9 @@ pub fn may_drop_caches() -> bool {
 pub fn drop_caches() -> Result<(), Error> {
     nix::unistd::sync();
     std::fs::write(DROP_CACHES, "3").map_err(|error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Error::Missing {
-            what: "only root may drop the page cache".into(),
-            remedy: "run as root, or measure with warm caches".into(),
-        },
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            Missing::new("only root may drop the page cache", "run as root, or measure with warm caches").into()
+        }
         _ => Error::file("drop the caches by", DROP_CACHES)(error),
     })
 }
