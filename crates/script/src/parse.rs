@@ -253,12 +253,10 @@ impl Reader<'_> {
                 open.unless.into_iter().chain(open.ends).for_each(|command| self.lead(command, here));
                 Ok(())
             }
-            "shell" | "setshell" => Err((
-                0,
-                format!(
-                    "`\\{name}` runs a program on this machine amid the load; a script here may not. There are {KNOWN}"
-                ),
-            )),
+            "shell" | "setshell" => {
+                let wrong = "runs a program on this machine amid the load; a script here may not";
+                Err((0, format!("`\\{name}` {wrong}. There are {KNOWN}")))
+            }
             "startpipeline" | "syncpipeline" | "endpipeline" => {
                 Err((0, format!("pipelines are not sent here: take `\\{name}` out. There are {KNOWN}")))
             }

@@ -176,11 +176,9 @@ impl ServiceSettings for ApacheSettings {
             before
                 .push(format!("# Apache does not start with mpm_{mpm} beside PHP's module, which needs mpm_prefork."));
         }
-        let names: Vec<&str> = self.settings.keys().map(String::as_str).collect();
-        let found = format!(
-            "grep -rniE '^\\s*({})\\s' /etc/apache2/  # what stands in a virtual host holds there",
-            names.join("|")
-        );
+        let names = self.settings.keys().map(String::as_str).collect::<Vec<_>>().join("|");
+        let found =
+            format!("grep -rniE '^\\s*({names})\\s' /etc/apache2/  # what stands in a virtual host holds there");
         let own = Configuration {
             path: "/etc/apache2/conf-enabled/surefoot.conf".into(),
             before,

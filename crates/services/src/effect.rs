@@ -15,9 +15,7 @@ impl Effects {
     /// Puts a setting of a server right that runs otherwise than it was told: the value that it took, where it is known, and its words,
     /// where the study asked for the setting and did not get it.
     pub fn mend(&mut self, fact: String, value: Option<&str>, missed: Option<String>) {
-        if let Some(value) = value {
-            self.facts.insert(fact, value.into());
-        }
+        self.facts.extend(value.map(|value| (fact, value.to_string())));
         self.ineffective.extend(missed.filter(|missed| !self.ineffective.contains(missed)));
     }
 

@@ -286,9 +286,8 @@ impl Service for Postgres {
         if has_log_volume {
             all.push("mv \"$MOUNT/data/pg_wal\" \"$WAL/\" && ln -s \"$WAL/pg_wal\" \"$MOUNT/data/pg_wal\"".into());
         }
-        for line in lines(&self.asked.settings).lines() {
-            all.push(format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line)));
-        }
+        let set = |line: &str| format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line));
+        all.extend(lines(&self.asked.settings).lines().map(set));
         all.push(format!(
             "{run_as}{bin}/postgres -D \"$MOUNT/data\" -c listen_addresses= -c unix_socket_directories=/tmp"
         ));

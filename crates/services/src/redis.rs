@@ -237,10 +237,9 @@ impl Service for Redis {
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let run_as = run_as(self.program.user.as_ref());
         let set = |line: &str| format!("echo '{line}' >> /tmp/redis.conf");
-        let start = format!(
-            "{run_as}{} /tmp/redis.conf --port 0 --unixsocket /tmp/{SOCKET} --dir \"$MOUNT/data\"",
-            self.program.path.display()
-        );
+        let program = self.program.path.display();
+        let start =
+            format!("{run_as}{program} /tmp/redis.conf --port 0 --unixsocket /tmp/{SOCKET} --dir \"$MOUNT/data\"");
         lines(&self.settings).lines().map(set).chain([start]).collect()
     }
 

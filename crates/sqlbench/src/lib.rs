@@ -205,13 +205,9 @@ const SYSTEM: &str = "system_cpu_seconds";
 
 /// Operations of these tests, each once: the suite adds up those of one name.
 fn operations(parameters: &Parameters) -> Vec<&'static str> {
-    let mut all: Vec<&str> = Vec::new();
-    for operation in parameters.tests().flat_map(|test| test.operations.split(' ')) {
-        if !all.contains(&operation) {
-            all.push(operation);
-        }
-    }
-    all
+    let mut seen = std::collections::HashSet::new();
+    let all = parameters.tests().flat_map(|test| test.operations.split(' '));
+    all.filter(|operation| seen.insert(*operation)).collect()
 }
 
 /// What a test took.

@@ -67,13 +67,8 @@ pub fn swings(observations: &Observations, confidence: f64) -> Vec<Swing> {
 /// For each pair of factors what stands out most, where two levels of both were measured with all else equal.
 pub fn interactions(observations: &Observations, confidence: f64) -> Vec<Interaction> {
     let factors = observations.factors();
-    let mut found = Vec::new();
-    for (index, a) in factors.iter().enumerate() {
-        for b in &factors[index + 1..] {
-            found.extend(interaction(observations, [a, b], confidence));
-        }
-    }
-    found
+    let pairs = factors.iter().enumerate().flat_map(|(index, a)| factors[index + 1..].iter().map(move |b| [a, b]));
+    pairs.filter_map(|pair| interaction(observations, pair, confidence)).collect()
 }
 
 fn interaction(

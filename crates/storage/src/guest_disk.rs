@@ -41,10 +41,7 @@ pub(crate) fn of_image(path: &Path) -> Option<PathBuf> {
 pub(crate) fn verify(path: &Path, disk: &Path, expected: u64) -> Result<(), Error> {
     let mut file = File::open(disk).map_err(Error::file("open", disk))?;
     let bytes = file.seek(std::io::SeekFrom::End(0)).map_err(Error::file("look at", disk))?;
-    if bytes == expected {
-        return Ok(());
-    }
-    Err(Error::Image { path: path.into(), bytes, allocated: bytes, expected })
+    if bytes == expected { Ok(()) } else { Err(Error::Image { path: path.into(), bytes, allocated: bytes, expected }) }
 }
 
 /// Gives what was written to the image file to the disk below and takes it out of the host's memory, so that every trial

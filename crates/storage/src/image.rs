@@ -130,10 +130,7 @@ pub(crate) fn open(image: &Path) -> Result<File, Error> {
     if data.nlink() != 1 {
         return Err(refuse("has more than one name (hard links), so that it may be somebody's file"));
     }
-    if !is_private(&data) {
-        return Err(refuse("belongs to another user, or may be written to by others"));
-    }
-    Ok(file)
+    if is_private(&data) { Ok(file) } else { Err(refuse("belongs to another user, or may be written to by others")) }
 }
 
 /// Locks an image for as long as the file is open, be that by a loop device: two trials would each format it under the other.

@@ -1,6 +1,7 @@
 //! Running the real programs (mkfs, fsck, dumpe2fs …) and finding them.
 
 use crate::error::{Error, Missing};
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,16 +11,12 @@ const LOG_LINES_MAX: usize = 60;
 
 /// Where programs are looked for: `PATH`, and beside each `bin` its `sbin`, which `su` on Debian leaves out.
 pub fn search_path() -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = Vec::new();
-    for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
+    let (path, mut seen) = (std::env::var_os("PATH").unwrap_or_default(), HashSet::new());
+    let with_sbin = |folder: PathBuf| {
         let sbin = (folder.file_name() == Some(OsStr::new("bin"))).then(|| folder.with_file_name("sbin"));
-        for candidate in [Some(folder), sbin].into_iter().flatten() {
-            if !all.contains(&candidate) {
-                all.push(candidate);
-            }
-        }
-    }
-    all
+        std::iter::once(folder).chain(sbin)
+    };
+    std::env::split_paths(&path).flat_map(with_sbin).filter(|folder| seen.insert(folder.clone())).collect()
 }
 
 /// The program's file, when it is installed.

@@ -223,10 +223,8 @@ impl Making<'_, '_> {
 
     /// What the filesystem stands on: one disk, or a stripe over several.
     fn volume(&mut self) -> Result<Cleared, Error> {
-        let mut disks = Vec::new();
-        for (what, bytes) in self.settings.disks() {
-            disks.push(self.disk(&what, bytes)?);
-        }
+        let disks = self.settings.disks().into_iter().map(|(what, bytes)| self.disk(&what, bytes));
+        let mut disks = disks.collect::<Result<Vec<_>, _>>()?;
         match Layer::stripe(self.settings) {
             Some(stripe) => self.lay(stripe, "device", disks),
             None => Ok(disks.pop().expect("a volume has a disk")),

@@ -155,11 +155,9 @@ impl<'a> Checker<'a> {
 
     fn study(&mut self) -> Option<Study> {
         let known: Vec<&str> = TOP.iter().map(|setting| setting.name).chain(TABLES.iter().copied()).collect();
-        for entry in self.root.entries() {
-            if !known.contains(&entry.key.as_str()) {
-                self.problems.push(Problem::unknown_key(&entry.key, "a study", &known, entry.span.clone()));
-            }
-        }
+        let unknown = self.root.entries().iter().filter(|entry| !known.contains(&entry.key.as_str()));
+        let problem = |entry: &Entry| Problem::unknown_key(&entry.key, "a study", &known, entry.span.clone());
+        self.problems.extend(unknown.map(problem));
         let top = self.top();
         let (storage, volumes) = self.storage();
         let mut base = Base {

@@ -70,10 +70,7 @@ impl Factor {
         let label = &self.levels[level].label;
         let clash =
             all.iter().any(|other| other.name != self.name && other.levels.iter().any(|level| level.label == *label));
-        if !clash {
-            return label.clone();
-        }
-        with_factor(&self.name, label)
+        if clash { with_factor(&self.name, label) } else { label.clone() }
     }
 
     /// Adds a level that only an include names.

@@ -296,13 +296,9 @@ impl<S: Clone> Plan<S> {
 
     /// Workloads in order of appearance.
     pub fn workloads(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for scenario in &self.scenarios {
-            if !names.contains(&scenario.workload) {
-                names.push(scenario.workload.clone());
-            }
-        }
-        names
+        let mut seen = HashSet::new();
+        let names = self.scenarios.iter().map(|scenario| &scenario.workload);
+        names.filter(|name| seen.insert(*name)).cloned().collect()
     }
 
     /// Keeps scenarios whose label, or `factor=level`, contains one of these words; and their controls.

@@ -217,10 +217,7 @@ impl Grpc {
         if self.body.len() > ANSWER_BYTES_MAX {
             return Err(unread("an answer does not end"));
         }
-        if head.has(flag::END_STREAM) {
-            return Err(unread("an answer ends without a status"));
-        }
-        Ok(())
+        if head.has(flag::END_STREAM) { Err(unread("an answer ends without a status")) } else { Ok(()) }
     }
 
     fn headers(&mut self, head: Head, payload: &[u8]) -> Result<(), Error> {

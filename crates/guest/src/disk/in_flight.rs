@@ -69,10 +69,7 @@ impl InFlight {
 
     /// Waits until something has ended; false when nothing is under way.
     pub(super) fn wait(&mut self) -> io::Result<bool> {
-        if self.under_way.is_empty() {
-            return Ok(false);
-        }
-        self.enter(1).map(|()| true)
+        if self.under_way.is_empty() { Ok(false) } else { self.enter(1).map(|()| true) }
     }
 
     fn enter(&self, wanted: usize) -> io::Result<()> {

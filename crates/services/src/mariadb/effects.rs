@@ -47,9 +47,7 @@ fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>,
             let mut others = OTHER_NAMES.split(' ').filter_map(|names| names.split_once('='));
             variables.get(others.find(|(option, _)| *option == known)?.1)
         });
-        if let Some(found) = found {
-            effects.facts.insert(format!("mariadb.{known}"), found.clone());
-        }
+        effects.facts.extend(found.map(|found| (format!("mariadb.{known}"), found.clone())));
         let said = messages.lines().find(|line| is_of_nothing(line, &known));
         let is_unshown = is_among(&known, UNSHOWN) || known.starts_with(UNSHOWN_CONSUMERS);
         let problem = match (said, found) {

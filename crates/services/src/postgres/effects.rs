@@ -19,9 +19,7 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
                    AND name NOT IN ('listen_addresses', 'port', 'hba_file')";
     let version = ask(client, "SHOW server_version")?;
     facts.insert("postgres.version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
-    for row in ask(client, changed)? {
-        facts.insert(format!("postgres.{}", column(&row, 0)), column(&row, 1));
-    }
+    facts.extend(ask(client, changed)?.iter().map(|row| (format!("postgres.{}", column(row, 0)), column(row, 1))));
     let mut ineffective = Vec::new();
     for (name, value) in asked {
         let name_quoted = name.replace('\'', "''");

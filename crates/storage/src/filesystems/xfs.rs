@@ -119,9 +119,7 @@ fn parse_xfs_info(text: &str) -> Facts {
             section = head.trim().into();
         }
         let words = rest.split([' ', ',']).filter_map(|word| word.split_once('='));
-        for (key, value) in words {
-            facts.insert(format!("{section} {key}"), value.into());
-        }
+        facts.extend(words.map(|(key, value)| (format!("{section} {key}"), value.to_string())));
         if section == "log" && !head.trim().is_empty() {
             let place = if rest.starts_with("internal") { "internal" } else { "external" };
             facts.insert("log place".into(), place.into());
