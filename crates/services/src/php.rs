@@ -9,7 +9,6 @@ use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -97,14 +96,10 @@ impl Php {
     }
 
     fn lines(&self, switches: &[(&str, bool)]) -> String {
-        let mut text = String::new();
-        for (name, is_on) in switches {
-            let _ = writeln!(text, "{name} = {}", u8::from(*is_on));
-        }
-        for (name, value) in &*self.settings {
-            let _ = writeln!(text, "{name} = \"{}\"", value.replace('"', "\\\""));
-        }
-        text
+        let switches = switches.iter().map(|(name, is_on)| format!("{name} = {}\n", u8::from(*is_on)));
+        let quoted = |value: &str| value.replace('"', "\\\"");
+        let settings = self.settings.iter().map(|(name, value)| format!("{name} = \"{}\"\n", quoted(value)));
+        switches.chain(settings).collect()
     }
 
     /// Writes it, makes the folder of sessions, and gives the variables of the environment that make PHP read it.

@@ -64,15 +64,10 @@ pub(crate) fn split(options: &[String]) -> Split {
 
 /// Pairs of options of a filesystem of this kind of which only one can hold, in words.
 pub(crate) fn conflicts(kind: &MountType, options: &[String]) -> Vec<String> {
-    let mut found = Vec::new();
-    for (index, first) in options.iter().enumerate() {
-        for second in &options[index + 1..] {
-            if let Some(why) = conflict(kind, first, second) {
-                found.push(format!("`{first}` and `{second}`: {why}"));
-            }
-        }
-    }
-    found
+    let pairs =
+        options.iter().enumerate().flat_map(|(at, one)| options[at + 1..].iter().map(move |other| [one, other]));
+    let said = |[one, other]: [&String; 2]| Some(format!("`{one}` and `{other}`: {}", conflict(kind, one, other)?));
+    pairs.filter_map(said).collect()
 }
 
 fn conflict(kind: &MountType, first: &str, second: &str) -> Option<&'static str> {
