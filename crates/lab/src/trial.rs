@@ -42,14 +42,13 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// `records`, and returns when the storage is taken away again.
 pub fn main(
     work: &Work,
-    input: impl std::io::BufRead + Send + 'static,
-    records: impl Write,
+    mut input: impl std::io::BufRead + Send + 'static,
+    mut records: impl Write,
     isolation: sandbox::isolation::Isolation,
     paired: Option<&Paired>,
 ) {
-    let mut input = input;
     let mut line = String::new();
-    let mut out = Out { records, seconds: 0.0 };
+    let mut out = Out { records: &mut records, seconds: 0.0 };
     if input.read_line(&mut line).is_err() {
         return;
     }
@@ -70,6 +69,12 @@ pub fn main(
     }
 }
 
+/// What a step of a trial came to.
+type Done<T = ()> = Result<T, Stopped>;
+
+/// What a load came to.
+type Loaded<T> = Result<T, load::workload::Error>;
+
 /// Where it stopped, why, and what a program said.
 struct Stopped {
     step: String,
@@ -86,13 +91,7 @@ impl Stopped {
     }
 }
 
-fn conduct(
-    spec: &TrialSpec,
-    work: &Work,
-    paired: Option<&Paired>,
-    told: &Receiver<()>,
-    out: &mut Out<impl Write>,
-) -> Result<(), Stopped> {
+fn conduct(spec: &TrialSpec, work: &Work, paired: Option<&Paired>, told: &Receiver<()>, out: &mut Out) -> Done {
     let kind = workloads::kind_of_trial(&spec.workload).ok_or_else(|| Stopped {
         step: "start".into(),
         error: format!("there is no workload `{}`", spec.workload).into(),
@@ -161,12 +160,12 @@ impl Trial<'_> {
 
     /// Makes the filesystems, starts the servers, lets `act` do with them what it will, and takes all away again. Servers that `act`
     /// leaves are ended by force. The disks are those that filesystems are made on, and end last.
-    fn on_storage<W: Write>(
+    fn on_storage(
         &self,
         disks: VirtualDisks,
-        out: &mut Out<W>,
-        act: impl FnOnce(&mut RunContext, &mut dyn Workload, &mut Option<Served>, &mut Out<W>) -> Result<(), Stopped>,
-    ) -> Result<(), Stopped> {
+        out: &mut Out,
+        act: impl FnOnce(&mut RunContext, &mut dyn Workload, &mut Option<Served>, &mut Out) -> Done,
+    ) -> Done {
         let volumes = Volumes::provision(self.spec, self.work, &mut |name, seconds| out.step(name, seconds));
         let volumes = volumes.map_err(Stopped::at("provision"))?;
         let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
@@ -202,7 +201,7 @@ struct RunContext<'a> {
 
 impl RunContext<'_> {
     /// Tells what the storage is, opens the workload and starts its servers.
-    fn set_up(&mut self, out: &mut Out<impl Write>) -> Result<(Box<dyn Workload>, Option<Served>), Stopped> {
+    fn set_up(&mut self, out: &mut Out) -> Result<(Box<dyn Workload>, Option<Served>), Stopped> {
         let spec = self.trial.spec;
         out.say(&Record::Provisioned(Provisioned {
             facts: self.volumes.facts(),
@@ -234,7 +233,7 @@ impl RunContext<'_> {
     }
 
     /// Starts the servers that the workload uses, if it uses any.
-    fn serve(&self, client: Option<&Client>, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
+    fn serve(&self, client: Option<&Client>, out: &mut Out) -> Result<Option<Served>, Stopped> {
         let load = self.trial.load();
         let services = services::wanted(&load.services(), &self.trial.spec.services);
         if services.is_empty() {
@@ -262,13 +261,7 @@ impl RunContext<'_> {
         Ok(Some(served))
     }
 
-    fn load(
-        &mut self,
-        workload: &mut dyn Workload,
-        served: Option<&Served>,
-        started: Instant,
-        out: &mut Out<impl Write>,
-    ) -> Result<(), Stopped> {
+    fn load(&mut self, workload: &mut dyn Workload, served: Option<&Served>, started: Instant, out: &mut Out) -> Done {
         let load = Instant::now();
         // A server's data are there already: copied, or loaded while it was started.
         self.loaded = match served {
@@ -288,18 +281,14 @@ impl RunContext<'_> {
         Ok(())
     }
 
-    fn with_context<T>(
-        &mut self,
-        out: &mut Out<impl Write>,
-        act: impl FnOnce(&mut Context) -> Result<T, load::workload::Error>,
-    ) -> Result<T, load::workload::Error> {
+    fn with_context<T>(&mut self, out: &mut Out, act: impl FnOnce(&mut Context) -> Loaded<T>) -> Loaded<T> {
         let Trial { spec, .. } = self.trial;
         let progress = &mut |second, value| out.say(&Record::Progress { second, value });
         act(&mut self.trial.context(&self.reached, spec.seed, spec.warm_up_runs + spec.runs, progress))
     }
 }
 
-fn check_effects(how: Ineffective, ineffective: &[String], out: &mut Out<impl Write>) -> Result<(), Stopped> {
+fn check_effects(how: Ineffective, ineffective: &[String], out: &mut Out) -> Done {
     if ineffective.is_empty() {
         return Ok(());
     }
@@ -315,12 +304,12 @@ fn check_effects(how: Ineffective, ineffective: &[String], out: &mut Out<impl Wr
 }
 
 /// What a trial's server tells while it is made.
-struct ServerListener<'a, 'b, W: Write> {
+struct ServerListener<'a, 'b, 'c> {
     run_context: &'a RunContext<'b>,
-    out: &'a mut Out<W>,
+    out: &'a mut Out<'c>,
 }
 
-impl<W: Write> Listener for ServerListener<'_, '_, W> {
+impl Listener for ServerListener<'_, '_, '_> {
     fn step(&mut self, name: &str, seconds: f64) {
         self.out.step(name, seconds);
     }
@@ -329,7 +318,7 @@ impl<W: Write> Listener for ServerListener<'_, '_, W> {
         self.out.warn(message);
     }
 
-    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, load::workload::Error> {
+    fn load(&mut self, reached: &Reached, seed: u64) -> Loaded<Vec<Measured>> {
         let mut workload = self.run_context.trial.load().open()?;
         workload.prepare(&mut self.run_context.trial.context(reached, seed, 0, &mut |_, _| {}))
     }
@@ -374,13 +363,13 @@ pub fn say(records: &mut impl Write, record: &Record) {
 }
 
 /// The record pipe.
-struct Out<W: Write> {
-    records: W,
+struct Out<'a> {
+    records: &'a mut dyn Write,
     /// Spent in saying records: what a trial pays for being heard.
     seconds: f64,
 }
 
-impl<W: Write> Out<W> {
+impl Out<'_> {
     fn say(&mut self, record: &Record) {
         let saying = Instant::now();
         say(&mut self.records, record);

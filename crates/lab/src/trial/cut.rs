@@ -4,17 +4,16 @@
 mod copy_out;
 mod faults;
 
-use super::{Out, STOP, Stopped, Trial};
+use super::{Done, Out, STOP, Stopped, Trial};
 use crash::recorder::Recorder;
 use crash::search::Promised;
 use crash::virtual_disks::VirtualDisks;
 use observe::record::Record;
-use std::io::Write;
 use std::time::Instant;
 use study::trial_spec::Cut;
 
 /// Records, then searches.
-pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out) -> Done {
     if let Some(image) = &wanted.copy_out {
         return copy_out::conduct(trial, image, out);
     }
@@ -38,11 +37,7 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
 
 /// Makes the filesystem and runs the load on the recording disk; then everything on it is ended. Gives what is promised of it on this
 /// disk, which need not be the scenario's own, and what the load has to say.
-fn record(
-    trial: &Trial,
-    recorder: &mut Recorder,
-    out: &mut Out<impl Write>,
-) -> Result<(Promised, Vec<String>), Stopped> {
+fn record(trial: &Trial, recorder: &mut Recorder, out: &mut Out) -> Done<(Promised, Vec<String>)> {
     let by_load = trial.load().durability().class;
     let mut promised = Promised { by_load, by_settings: by_load };
     let mut notes = Vec::new();

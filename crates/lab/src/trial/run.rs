@@ -1,24 +1,18 @@
 //! A trial's runs, each in its turn where the trial takes turns, and the last look at the data.
 
 use super::turns::Turns;
-use super::{Out, RunContext, Stopped};
+use super::{Done, Out, RunContext, Stopped};
 use load::workload::Workload;
 use observe::metric::Measured;
 use observe::record::{Record, Run};
 use observe::sampler::Sampler;
-use std::io::Write;
 use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use study::trial_spec::Cache;
 
 impl RunContext<'_> {
     /// All runs, each in its turn where the trial takes turns, and the last look at the data.
-    pub(super) fn run_all(
-        &mut self,
-        workload: &mut dyn Workload,
-        told: &Receiver<()>,
-        out: &mut Out<impl Write>,
-    ) -> Result<(), Stopped> {
+    pub(super) fn run_all(&mut self, workload: &mut dyn Workload, told: &Receiver<()>, out: &mut Out) -> Done {
         let spec = self.trial.spec;
         let mut turns = spec.turns.map(|settings| Turns::new(settings, told));
         for run in 0..spec.warm_up_runs + spec.runs {
@@ -37,13 +31,7 @@ impl RunContext<'_> {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        run: u32,
-        workload: &mut dyn Workload,
-        mut turns: Option<&mut Turns>,
-        out: &mut Out<impl Write>,
-    ) -> Result<(), Stopped> {
+    fn run(&mut self, run: u32, workload: &mut dyn Workload, mut turns: Option<&mut Turns>, out: &mut Out) -> Done {
         let warm_up = run < self.trial.spec.warm_up_runs;
         self.with_context(out, |context| workload.ready(context)).map_err(Stopped::at("make ready"))?;
         if self.trial.spec.cache == Cache::Cold {
@@ -108,7 +96,7 @@ impl RunContext<'_> {
     }
 
     /// A run without its primary figure, or with one that is no number, is a failure and not a hole in a table.
-    fn check_primary(&self, metrics: &[Measured]) -> Result<(), Stopped> {
+    fn check_primary(&self, metrics: &[Measured]) -> Done {
         let Some(primary) = self.primary() else { return Ok(()) };
         let found = metrics.iter().find(|measured| measured.metric.name == primary);
         match found {
@@ -124,12 +112,7 @@ impl RunContext<'_> {
 }
 
 /// Says what a reader of the run should know, of turns once.
-fn say_notes(
-    notes: impl Iterator<Item = String>,
-    warm_up: bool,
-    mut turns: Option<&mut Turns>,
-    out: &mut Out<impl Write>,
-) {
+fn say_notes(notes: impl Iterator<Item = String>, warm_up: bool, mut turns: Option<&mut Turns>, out: &mut Out) {
     for note in notes {
         let message = if warm_up { format!("in a warm-up: {note}") } else { note };
         if turns.as_mut().is_none_or(|turns| turns.is_new(&message)) {

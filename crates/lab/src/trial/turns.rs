@@ -1,13 +1,12 @@
 //! A trial's turns: before each it stands still, with all that it started, until it is told to go on; a flush ends each.
 
-use super::{INTERRUPTED, Out, STOP, Stopped};
+use super::{Done, INTERRUPTED, Out, STOP, Stopped};
 use crate::volumes::Volumes;
 use load::asked::Asked;
 use observe::disk::Counters;
 use observe::metric::{Direction, Measured, Metric};
 use observe::record::Record;
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
@@ -37,7 +36,7 @@ impl<'a> Turns<'a> {
     }
 
     /// Stands still until it is told to go on.
-    pub(super) fn wait(&mut self, volumes: &Volumes, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+    pub(super) fn wait(&mut self, volumes: &Volumes, out: &mut Out) -> Done {
         sandbox::isolation::stand_still(true).map_err(Stopped::at("stand still"))?;
         let before = moved_bytes(volumes);
         out.say(&Record::Waiting);
@@ -88,7 +87,7 @@ impl<'a> Turns<'a> {
     }
 
     /// Judges all turns as one run.
-    pub(super) fn judge(&self, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+    pub(super) fn judge(&self, out: &mut Out) -> Done {
         let Some(asked) = &self.asked else { return Ok(()) };
         asked.judge().map_err(Stopped::at("run"))?;
         for message in asked.notes() {

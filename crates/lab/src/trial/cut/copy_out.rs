@@ -1,16 +1,16 @@
 //! In the place of a measurement: one image of a measured scenario is brought up, and all that is on it is copied to a folder of the
 //! work folder's, for a person who can't look into this kernel.
 
-use super::super::{Out, Stopped, Trial};
+use super::super::{Done, Out, Stopped, Trial};
 use crash::replay::{Kept, RECOVERY, copy_folder};
 use observe::record::{CopiedOut, Record};
 use powercut::states::Image;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
 /// Brings it up and copies.
-pub(super) fn conduct(trial: &Trial, name: &str, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+pub(super) fn conduct(trial: &Trial, name: &str, out: &mut Out) -> Done {
     let image = name.parse::<Image>().map_err(Stopped::at("image"))?;
     let scenario = &trial.spec.scenario;
     let served = Kept::find(trial.work, scenario).and_then(|kept| kept.serve(trial.work, &image));

@@ -1,15 +1,14 @@
 //! In the place of power cuts: what a failing disk does. The scenario's data are loaded on a disk of ours, and each case begins with them.
 
-use super::super::{Out, STOP, Stopped, Trial};
+use super::super::{Done, Out, STOP, Stopped, Trial};
 use crash::faults::{self, Beginning, Loaded};
 use crash::virtual_disks::VirtualDisks;
 use observe::record::Record;
-use std::io::Write;
 use std::time::Instant;
 use study::trial_spec::{Cut, Faults};
 
 /// Loads, then searches, or runs one case again.
-pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out) -> Done {
     let started = Instant::now();
     let loaded = load(trial, cut, out)?;
     out.step("load", started.elapsed().as_secs_f64());
@@ -27,7 +26,7 @@ pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out<im
 }
 
 /// Makes the filesystem, loads the data and leaves both in peace.
-fn load(trial: &Trial, cut: &Cut, out: &mut Out<impl Write>) -> Result<Loaded, Stopped> {
+fn load(trial: &Trial, cut: &Cut, out: &mut Out) -> Done<Loaded> {
     let beginning = Beginning::start(trial.work, trial.spec, cut).map_err(Stopped::at("recording disk"))?;
     trial.on_storage(VirtualDisks::default(), out, |run_context, workload, served, out| {
         match served.take() {
