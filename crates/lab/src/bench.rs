@@ -23,13 +23,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// As [`Bench::run`].
-    fn run_by_turns(
-        &mut self,
-        specs: &[TrialSpec],
-        _order: &[usize],
-        interrupted: &AtomicBool,
-        sink: &mut dyn FnMut(usize, Record),
-    ) -> Result<Vec<End>, Error> {
+    fn run_by_turns(&mut self, specs: &[TrialSpec], _order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {
         let one = |(index, spec): (usize, &TrialSpec)| self.run(spec, interrupted, &mut |record| sink(index, record));
         specs.iter().enumerate().map(one).collect()
     }
@@ -40,6 +34,12 @@ pub trait Bench {
     /// The machine's facts, kept with each session.
     fn machine(&self) -> BTreeMap<String, String>;
 }
+
+/// Is told each record of several trials, with the trial's number among them.
+pub type Sink<'a> = &'a mut dyn FnMut(usize, Record);
+
+/// How several trials ended.
+pub type Ends = Result<Vec<End>, Error>;
 
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,13 +98,7 @@ impl Bench for OfThisMachine {
         }
     }
 
-    fn run_by_turns(
-        &mut self,
-        specs: &[TrialSpec],
-        order: &[usize],
-        interrupted: &AtomicBool,
-        sink: &mut dyn FnMut(usize, Record),
-    ) -> Result<Vec<End>, Error> {
+    fn run_by_turns(&mut self, specs: &[TrialSpec], order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {
         self.host.work.still_there()?;
         self.host.run_by_turns(specs, order, interrupted, sink)
     }

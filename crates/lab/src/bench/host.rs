@@ -4,7 +4,7 @@
 //! the conductor is gone. Its standard output carries records; everything its programs say goes to the trial's log.
 
 use super::conversation::{self, Event, Talk, TrialProcess};
-use super::{Bench, End, Error};
+use super::{Bench, End, Ends, Error, Sink};
 use crash::plan::TrialSpec;
 use observe::record::{Failure, Record};
 use sandbox::memory_limit::MemoryLimit;
@@ -67,13 +67,7 @@ impl Bench for Host {
         Ok(up.judged(end))
     }
 
-    fn run_by_turns(
-        &mut self,
-        specs: &[TrialSpec],
-        order: &[usize],
-        interrupted: &AtomicBool,
-        sink: &mut dyn FnMut(usize, Record),
-    ) -> Result<Vec<End>, Error> {
+    fn run_by_turns(&mut self, specs: &[TrialSpec], order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {
         let mut all: Vec<Option<Up>> = Vec::new();
         let mut ends: Vec<Option<End>> = vec![None; specs.len()];
         // One after the other, so that none is measured while another is made.

@@ -1,7 +1,7 @@
 //! A bench without a machine: clock, disk and load by seed, so that whole studies, their faults and their resumes
 //! replay in milliseconds.
 
-use super::{Bench, End, Error};
+use super::{Bench, End, Ends, Error, Sink};
 use crash::plan::TrialSpec;
 use observe::metric::{Direction, Metric};
 use observe::record::{Failure, Record, Run};
@@ -105,11 +105,8 @@ impl Simulated {
         let fails =
             self.fails_in.as_ref().is_some_and(|(word, round)| spec.scenario.contains(word) && spec.round == *round);
         if fails || self.uniform(spec, 3) < self.failures {
-            return End::Failed(Failure {
-                step: "run".into(),
-                causes: vec!["a simulated failure".into()],
-                log: String::new(),
-            });
+            let causes = vec!["a simulated failure".into()];
+            return End::Failed(Failure { step: "run".into(), causes, ..Failure::default() });
         }
         let stalls = spec.scenario.contains(&self.stalls.0) && self.uniform(spec, 4) < self.stalls.1;
         for run in 0..spec.warm_up_runs + spec.runs {
@@ -137,13 +134,7 @@ impl Bench for Simulated {
         Ok(self.trial(spec, interrupted, sink))
     }
 
-    fn run_by_turns(
-        &mut self,
-        specs: &[TrialSpec],
-        _order: &[usize],
-        interrupted: &AtomicBool,
-        sink: &mut dyn FnMut(usize, Record),
-    ) -> Result<Vec<End>, Error> {
+    fn run_by_turns(&mut self, specs: &[TrialSpec], _order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {
         self.begun = self.trials;
         let one = |(index, spec): (usize, &TrialSpec)| self.trial(spec, interrupted, &mut |record| sink(index, record));
         Ok(specs.iter().enumerate().map(one).collect())
