@@ -169,20 +169,19 @@ impl<'a> Bench<'a> {
         let disk = &mut self.disk;
         load(&mut run, &mut self.database, &mounted, reads, &mut || Ok(!disk.struck()?.is_empty()))?;
         let struck = self.disk.struck()?;
-        let mut kernel = Vec::new();
         if is_honest || !struck.is_empty() {
             run.did(&match struck.first() {
                 Some(asked) if !is_honest => format!("the fault has struck: {}", words(asked)),
                 _ => "no fault".into(),
             });
-            mounted = match self.go_on(case.continuation, &mut run, mounted, &mut kernel)? {
+            mounted = match self.go_on(case, &mut run, mounted)? {
                 Some(mounted) => mounted,
-                None => return self.outcome(case, run, struck, kernel),
+                None => return Ok(outcome(case, run, struck)),
             };
             self.look_and_commit(&mut run);
         }
         let all_struck = self.disk.struck()?;
-        if let Some(mounted) = self.mount_again(&mut run, mounted, &mut kernel)? {
+        if let Some(mounted) = self.mount_again(&mut run, mounted)? {
             match self.database.start_again(&mounted.data_folder) {
                 Ok(place) => {
                     run.is_at(place);
@@ -191,9 +190,9 @@ impl<'a> Bench<'a> {
                 Err(why) => run.found(RecoveryOutcome::Down(why)),
             }
             run.disconnect();
-            kernel.extend(self.end(mounted)?);
+            run.kernel.extend(self.end(mounted)?);
         }
-        self.outcome(case, run, if struck.is_empty() { struck } else { all_struck }, kernel)
+        Ok(outcome(case, run, if struck.is_empty() { struck } else { all_struck }))
     }
 
     /// The looks before the disk is mended, and the commits between them. Once there was no answer, nothing more is asked for: a minute of
@@ -211,14 +210,8 @@ impl<'a> Bench<'a> {
     }
 
     /// What is done after the fault; none: what was mounted did not come up again.
-    fn go_on(
-        &mut self,
-        continuation: Continuation,
-        run: &mut Run,
-        mounted: AfterCut,
-        kernel: &mut Vec<String>,
-    ) -> Result<Option<AfterCut>, Broken> {
-        match continuation {
+    fn go_on(&mut self, case: &Case, run: &mut Run, mounted: AfterCut) -> Result<Option<AfterCut>, Broken> {
+        match case.continuation {
             Continuation::GoOn => {}
             Continuation::DropCaches => {
                 run.did("the kernel forgets what it has read");
@@ -236,7 +229,7 @@ impl<'a> Bench<'a> {
                 }
             }
             Continuation::Remount => {
-                let Some(mounted) = self.mount_again(run, mounted, kernel)? else { return Ok(None) };
+                let Some(mounted) = self.mount_again(run, mounted)? else { return Ok(None) };
                 match self.database.start_again(&mounted.data_folder) {
                     Ok(place) => run.is_at(place),
                     Err(why) => run.heard("start the server", Err(why)),
@@ -248,17 +241,12 @@ impl<'a> Bench<'a> {
     }
 
     /// Ends the server, mends the disk and mounts it as a boot would; none: it does not mount.
-    fn mount_again(
-        &mut self,
-        run: &mut Run,
-        mut mounted: AfterCut,
-        kernel: &mut Vec<String>,
-    ) -> Result<Option<AfterCut>, Broken> {
+    fn mount_again(&mut self, run: &mut Run, mut mounted: AfterCut) -> Result<Option<AfterCut>, Broken> {
         run.disconnect();
         run.heard("stop the server", self.database.stop());
         run.server.extend(self.database.complaints());
         self.database.clear()?;
-        kernel.extend(self.kernel_said(&mut mounted));
+        run.kernel.extend(self.kernel_said(&mut mounted));
         mounted.unmount()?;
         // What the kernel still has of the disk is gone with it.
         self.attached.forget()?;
@@ -313,15 +301,14 @@ impl<'a> Bench<'a> {
             .replace(&format!("/dev/{}", self.attached.device_name()), "the disk")
             .replace(self.attached.device_name(), "the disk")
     }
+}
 
-    fn outcome(&self, case: &Case, run: Run, struck: Vec<Asked>, kernel: Vec<String>) -> Result<Outcome, Broken> {
-        let (consequence, words) = judge(&run.transcript);
-        let Run { transcript, server, steps, .. } = run;
-        let (client, mut server) = (transcript.errors, server);
-        server.dedup();
-        let example = Example { case: case.to_string(), words, client, server, kernel };
-        Ok(Outcome { consequence, example, struck, steps })
-    }
+fn outcome(case: &Case, run: Run, struck: Vec<Asked>) -> Outcome {
+    let (consequence, words) = judge(&run.transcript);
+    let Run { transcript, mut server, kernel, steps, .. } = run;
+    server.dedup();
+    let example = Example { case: case.to_string(), words, client: transcript.errors, server, kernel };
+    Outcome { consequence, example, struck, steps }
 }
 
 fn injection(case: &Case, asks: &Asks, seed: u64) -> Injection {

@@ -31,14 +31,17 @@ pub struct Run<'a> {
     pub steps: Vec<String>,
     /// What the server said.
     pub server: Vec<String>,
+    /// What the kernel said of the disk.
+    pub kernel: Vec<String>,
     started: Instant,
 }
 
 impl<'a> Run<'a> {
     /// Not connected yet.
     pub fn new(load: &'a dyn Steps, place: Place) -> Run<'a> {
-        let (transcript, steps, server) = (Transcript::default(), Vec::new(), Vec::new());
-        Run { load, place, client: None, is_away: false, next: 1, transcript, steps, server, started: Instant::now() }
+        let (transcript, started) = (Transcript::default(), Instant::now());
+        let (steps, server, kernel) = (Vec::new(), Vec::new(), Vec::new());
+        Run { load, place, client: None, is_away: false, next: 1, transcript, steps, server, kernel, started }
     }
 
     /// Writes down what was done.
