@@ -54,13 +54,17 @@ impl Recoveries {
         let (jobs, to_do) = channel();
         let to_do = Arc::new(Mutex::new(to_do));
         let memo = Arc::new(Mutex::new(Memo::default()));
-        let settings = &spec.storage;
-        let workers = workers(spec, &images, settings);
+        // One where there can't be more: in a guest kernel, and of a filesystem that would be taken for one with its copy.
+        let can_be_several = images.can_be_several() && spec.storage.has_mountable_copies();
+        let workers = if can_be_several { side_by_side(spec) } else { 1 };
         for _ in 0..workers {
-            let (to_do, memo, settings) = (to_do.clone(), memo.clone(), settings.clone());
+            let (to_do, memo) = (to_do.clone(), memo.clone());
             scope.spawn(move || {
                 let isolation = if workers > 1 { isolation::own_mounts() } else { Ok(()) };
-                let mut worker = Worker::new(spec, settings, seconds_max, images, memo);
+                let recovery = Recovery::new(spec, images.work, memo);
+                let watchdog = Watchdog::new(Duration::from_secs_f64(seconds_max));
+                let settings = &spec.storage;
+                let mut worker = Worker { images, shown: None, settings, recovery, watchdog, seconds_max };
                 let next = || to_do.lock().ok()?.recv().ok();
                 while let Some(job) = next() {
                     let recovered = isolation.map_err(Broken::Namespace).and_then(|()| worker.recover(&job));
@@ -71,11 +75,6 @@ impl Recoveries {
         }
         Recoveries { jobs, workers, begun: VecDeque::new(), done: HashSet::new() }
     }
-}
-
-/// One where there can't be more: in a guest kernel, and of a filesystem that would be taken for one with its copy.
-fn workers(spec: &TrialSpec, images: &Images, settings: &StorageSettings) -> usize {
-    if images.can_be_several() && settings.has_mountable_copies() { side_by_side(spec) } else { 1 }
 }
 
 /// How many databases of a trial's kind can be brought up side by side, each with mounts of its own.
@@ -112,35 +111,18 @@ struct Worker<'a> {
     images: Images<'a>,
     /// None after a recovery that hung.
     shown: Option<MountedImage<'a>>,
-    settings: StorageSettings,
+    settings: &'a StorageSettings,
     recovery: Recovery<'a>,
     /// Takes the disk from under a recovery that hangs.
     watchdog: Watchdog,
     seconds_max: f64,
 }
 
-impl<'a> Worker<'a> {
-    fn new(
-        spec: &TrialSpec,
-        settings: StorageSettings,
-        seconds_max: f64,
-        images: Images<'a>,
-        memo: Arc<Mutex<Memo>>,
-    ) -> Worker<'a> {
-        Worker {
-            images,
-            shown: None,
-            settings,
-            recovery: Recovery::new(spec, images.work, memo),
-            watchdog: Watchdog::new(Duration::from_secs_f64(seconds_max)),
-            seconds_max,
-        }
-    }
-
+impl Worker<'_> {
     fn recover(&mut self, job: &Job) -> Result<Recovered, Broken> {
         let mut shown = match self.shown.take() {
             Some(shown) => shown,
-            None => match self.images.show(&self.settings, &self.watchdog)? {
+            None => match self.images.show(self.settings, &self.watchdog)? {
                 Some(shown) => shown,
                 None => return Ok(self.hung(job)),
             },

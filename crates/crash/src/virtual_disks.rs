@@ -9,8 +9,7 @@ use observe::metric::{Direction, Measured, Metric};
 use powercut::device::Disk;
 use powercut::timing_fidelity::{LATE_SHARE_MAX, TimingFidelity};
 use sandbox::work::Work;
-use std::path::PathBuf;
-use storage::{Device, StorageSettings};
+use storage::Device;
 
 /// All of a trial's. They end when this is dropped, or with the trial's process.
 #[derive(Debug, Default)]
@@ -75,7 +74,11 @@ impl VirtualDisks {
         let mut disks = VirtualDisks::default();
         for (volume, settings, mount_point) in all {
             if settings.device == Device::Virtual {
-                disks.0.push(VirtualDisk::start(volume, settings.clone(), mount_point, spec)?);
+                let drive = Drive::of_storage(settings).map_err(recording_disk::Error::Unknown)?;
+                let is_limited = spec.memory_bytes.is_some();
+                let start = Start { mount_point, disk_bytes: settings.size, drive, seed: spec.seed, is_limited };
+                let (volume, profile) = (volume.cloned(), settings.disk.clone());
+                disks.0.push(VirtualDisk { volume, profile, disk: start.start(None)? });
             }
         }
         Ok(disks)
@@ -123,20 +126,6 @@ impl VirtualDisks {
             let table = one.volume.as_ref().map_or_else(|| "storage".into(), |volume| format!("storage.{volume}"));
             Ok(one.disk.timing_fidelity().map_or(Ok(()), |found| judge(found, &table, &one.profile))?)
         })
-    }
-}
-
-impl VirtualDisk {
-    fn start(
-        volume: Option<&String>,
-        settings: StorageSettings,
-        mount_point: PathBuf,
-        spec: &TrialSpec,
-    ) -> Result<VirtualDisk, Error> {
-        let drive = Drive::of_storage(&settings).map_err(recording_disk::Error::Unknown)?;
-        let is_limited = spec.memory_bytes.is_some();
-        let start = Start { mount_point, disk_bytes: settings.size, drive, seed: spec.seed, is_limited };
-        Ok(VirtualDisk { volume: volume.cloned(), profile: settings.disk, disk: start.start(None)? })
     }
 }
 
