@@ -32,7 +32,7 @@ use storage::Part;
 use study::trial_spec::{Cut, Faults};
 use workloads::replacements;
 
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// A case that takes longer hangs in the kernel: even one with a disk that hangs and a server that recovers is over sooner.
 const CASE_SECONDS_MAX: f64 = 120.0;
@@ -93,7 +93,7 @@ struct Shared<'a> {
 }
 
 /// A case that ended, or could not be run.
-type Ended = (Case, std::result::Result<Outcome, Broken>);
+type Ended = (Case, Result<Outcome, Broken>);
 
 /// Tries the faults that are asked for, as far as their time goes.
 ///
@@ -169,7 +169,7 @@ pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, asked: &Faults, ca
 }
 
 /// Does something in a thread whose mounts nobody else sees.
-fn in_own_mounts<T: Send>(act: impl FnOnce() -> std::result::Result<T, Broken> + Send) -> Result<T> {
+fn in_own_mounts<T: Send>(act: impl FnOnce() -> Result<T, Broken> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             if isolation::may_mount() {
@@ -188,12 +188,7 @@ fn strikes_reads(failure: Failure) -> bool {
 }
 
 /// What the load asks of a disk that is well, and whose the blocks are.
-fn refer(
-    loaded: &Loaded,
-    spec: &TrialSpec,
-    work: &Work,
-    reads: bool,
-) -> std::result::Result<(Reference, Structures), Broken> {
+fn refer(loaded: &Loaded, spec: &TrialSpec, work: &Work, reads: bool) -> Result<(Reference, Structures), Broken> {
     let mut bench = Bench::new(spec, &loaded.disks, &loaded.log, work)?;
     let reference = bench.reference(reads)?;
     let structures = structures(spec, &reference, &bench);
@@ -230,13 +225,16 @@ fn full_in_a_guest(bench: study::Bench, failures: &[Failure]) -> Option<&'static
 /// In how many ways on each strike struck.
 type Struck = BTreeMap<Strike, usize>;
 
+/// What could not be run, and what was struck.
+type Counted = (Vec<Broken>, Struck);
+
 /// How many of these struck in all ways on.
 fn struck_in_all_ways(strikes: &[Strike], struck: &Struck) -> u64 {
     strikes.iter().filter(|strike| struck.get(*strike) == Some(&Continuation::ALL.len())).count() as u64
 }
 
 /// Runs all cases and counts them; gives why some could not be run, and what struck.
-fn run_all(shared: &Shared, found: &mut FaultsFound) -> (Vec<Broken>, Struck) {
+fn run_all(shared: &Shared, found: &mut FaultsFound) -> Counted {
     let workers = if shared.spec.storage.has_mountable_copies() { side_by_side(shared.spec) } else { 1 };
     let (tell, told) = channel();
     std::thread::scope(|scope| {
@@ -250,11 +248,7 @@ fn run_all(shared: &Shared, found: &mut FaultsFound) -> (Vec<Broken>, Struck) {
 }
 
 /// Counts cases as they end; gives why some could not be run, and what struck.
-fn count_all(
-    structures: &Structures,
-    found: &mut FaultsFound,
-    told: impl IntoIterator<Item = Ended>,
-) -> (Vec<Broken>, Struck) {
+fn count_all(structures: &Structures, found: &mut FaultsFound, told: impl IntoIterator<Item = Ended>) -> Counted {
     let (mut broken, mut struck) = (Vec::new(), Struck::new());
     for (case, outcome) in told {
         match outcome {
@@ -344,7 +338,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn run(&mut self, case: &Case) -> std::result::Result<Outcome, Broken> {
+    fn run(&mut self, case: &Case) -> Result<Outcome, Broken> {
         let shared = self.shared;
         let mut bench = match self.bench.take() {
             Some(bench) => bench,
@@ -372,7 +366,7 @@ fn hung_in_the_kernel(case: &Case) -> Outcome {
 mod tests {
     use super::*;
 
-    fn ended(end: std::result::Result<Consequence, Broken>) -> Ended {
+    fn ended(end: Result<Consequence, Broken>) -> Ended {
         let failure = "write-error".parse().expect("a fault");
         let case = Case { failure, nth: 1, continuation: Continuation::GoOn };
         let outcome = end.map(|consequence| Outcome { consequence, ..hung_in_the_kernel(&case) });

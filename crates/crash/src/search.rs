@@ -37,6 +37,8 @@ pub struct Promised {
     pub by_settings: Class,
 }
 
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
 /// A load that was recorded.
 pub struct Recording<'a> {
     pub(crate) work: &'a Work,
@@ -59,12 +61,7 @@ impl Recording<'_> {
     ///
     /// # Errors
     /// When the log can't be used, or a recovery can't be tried.
-    pub fn search(
-        self,
-        promised: Promised,
-        interrupted: &AtomicBool,
-        say: &mut dyn FnMut(&Record),
-    ) -> Result<Safety, Box<dyn std::error::Error>> {
+    pub fn search(self, promised: Promised, interrupted: &AtomicBool, say: &mut dyn FnMut(&Record)) -> Result<Safety> {
         let found = self.explore(promised, interrupted, say);
         if !found.as_ref().is_ok_and(|safety| safety.grade > Grade::A) {
             let _ = replay::forget(self.work, &self.spec.scenario);
@@ -72,12 +69,7 @@ impl Recording<'_> {
         found
     }
 
-    fn explore(
-        &self,
-        promised: Promised,
-        interrupted: &AtomicBool,
-        say: &mut dyn FnMut(&Record),
-    ) -> Result<Safety, Box<dyn std::error::Error>> {
+    fn explore(&self, promised: Promised, interrupted: &AtomicBool, say: &mut dyn FnMut(&Record)) -> Result<Safety> {
         let Drive { rules, profile } = Drive::new(self.cut)?;
         let until_nanoseconds = ack_log::last_acknowledged_nanoseconds(&self.attempts);
         let draw = Draw { seed: self.spec.seed, profile, until_nanoseconds };
