@@ -276,24 +276,23 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
     fn make_worst_example_smaller(&mut self) -> Result<(), S::Error> {
         let Some((kind, example)) = self.tally.worst() else { return Ok(()) };
         let Image { point, choice } = example.image.clone();
-        let mut wanted =
-            Wanted { kind: kind.clone(), lost_commits: example.lost_commits, words: example.words.clone() };
+        let (kind, lost_commits, words) = (kind.clone(), example.lost_commits, example.words.clone());
+        let mut wanted = Wanted { kind, lost_commits, words, left: SMALLER_RECOVERIES_MAX };
         let history = self.history;
         let mut missing: Vec<(Unit, u32)> = history.points()[point].missing(&choice).into_iter().collect();
-        let mut left = SMALLER_RECOVERIES_MAX;
         // What its recovery did not read should not matter.
         let read: BTreeSet<Unit> = self.known[&history.image_hash(point, &choice)].read.iter().copied().collect();
         let of_read: Vec<_> = missing.iter().filter(|(unit, _)| read.contains(unit)).copied().collect();
-        if of_read.len() < missing.len() && self.is_still(&mut wanted, point, &of_read, &mut left)? {
+        if of_read.len() < missing.len() && self.is_still(&mut wanted, point, &of_read)? {
             missing = of_read;
         }
         let mut size = missing.len().div_ceil(2);
-        while size > 0 && left > 0 {
+        while size > 0 && wanted.left > 0 {
             let mut start = 0;
-            while start < missing.len() && left > 0 {
+            while start < missing.len() && wanted.left > 0 {
                 let end = missing.len().min(start + size);
                 let fewer = [&missing[..start], &missing[end..]].concat();
-                if self.is_still(&mut wanted, point, &fewer, &mut left)? {
+                if self.is_still(&mut wanted, point, &fewer)? {
                     missing = fewer;
                 } else {
                     start = end;
@@ -308,22 +307,16 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
 
     /// Whether an image has the fault that is wanted, whose words are then this image's; costs one of the recoveries left, and
     /// none are when time is over.
-    fn is_still(
-        &mut self,
-        wanted: &mut Wanted,
-        point: usize,
-        missing: &[(Unit, u32)],
-        left: &mut u32,
-    ) -> Result<bool, S::Error> {
+    fn is_still(&mut self, wanted: &mut Wanted, point: usize, missing: &[(Unit, u32)]) -> Result<bool, S::Error> {
         let choice = Choice { rest: Rest::Newest, units: missing.iter().copied().collect() };
         let found = match self.known.get(&self.history.image_hash(point, &choice)) {
             Some(known) => Arc::clone(&known.found),
-            None if *left == 0 || self.limits.are_reached(SMALLER_SECONDS_SHARE) => {
-                *left = 0;
+            None if wanted.left == 0 || self.limits.are_reached(SMALLER_SECONDS_SHARE) => {
+                wanted.left = 0;
                 return Ok(false);
             }
             None => {
-                *left -= 1;
+                wanted.left -= 1;
                 self.begin(point, &choice)?;
                 self.end()?.found
             }
@@ -404,6 +397,8 @@ struct Wanted {
     kind: Kind,
     lost_commits: u64,
     words: String,
+    /// Recoveries that it may still cost.
+    left: u32,
 }
 
 #[cfg(test)]
