@@ -90,6 +90,7 @@ pub struct FaultKind {
     pub help: &'static str,
 }
 
+use Fault::*;
 use RequestKind::{Flush, Read, Write};
 
 const fn row(
@@ -107,45 +108,24 @@ const ONCE: Times = Times::Times(1);
 
 /// Every fault, in the order of lists.
 pub static FAULTS: &[FaultKind] = &[
-    row(Fault::WriteError, "write-error", &[Write], ONCE, true, "a write ends with an I/O error"),
-    row(Fault::FlushError, "flush-error", &[Flush], ONCE, true, "a flush ends with an I/O error"),
-    row(Fault::ReadError, "read-error", &[Read], ONCE, true, "a read ends with an I/O error"),
-    row(
-        Fault::Full,
-        "full",
-        &[Write],
-        Times::Always,
-        true,
-        "writes end with \"no space\", as on a thin volume that is full",
-    ),
-    row(Fault::LostWrite, "lost-write", &[Write], ONCE, false, "a write is acknowledged and never done"),
-    row(
-        Fault::MisdirectedWrite,
-        "misdirected-write",
-        &[Write],
-        ONCE,
-        false,
-        "a write is acknowledged and done elsewhere",
-    ),
-    row(Fault::TornWrite, "torn-write", &[Write], ONCE, false, "only the first part of a write is done"),
-    row(Fault::ReadBit, "read-bit", &[Read], ONCE, false, "one bit of what is read is wrong, once"),
-    row(Fault::ReadSector, "read-sector", &[Read], ONCE, false, "512 bytes of what is read are wrong, once"),
-    row(Fault::ReadBlock, "read-block", &[Read], ONCE, false, "4096 bytes of what is read are wrong, once"),
-    row(Fault::RottenBit, "rotten-bit", &[Write], ONCE, false, "one bit of what was written changes on the disk"),
-    row(
-        Fault::RottenSector,
-        "rotten-sector",
-        &[Write],
-        ONCE,
-        false,
-        "512 bytes of what was written change on the disk",
-    ),
-    row(Fault::RottenBlock, "rotten-block", &[Write], ONCE, false, "4096 bytes of what was written change on the disk"),
-    row(Fault::ReadOnly, "read-only", &[Write], Times::Always, true, "from then on nothing is written: I/O errors"),
-    row(Fault::Stall, "stall", &[Write, Flush, Read], ONCE, true, "an answer comes late"),
-    row(Fault::Slow, "slow", &[Write, Flush, Read], Times::Always, true, "from then on each answer is a little late"),
-    row(Fault::Hang, "hang", &[Write, Flush, Read], Times::Always, true, "no answer comes any more"),
-    row(Fault::Nothing, "none", &[Write, Flush, Read], ONCE, false, "nothing fails, and nothing may be found"),
+    row(WriteError, "write-error", &[Write], ONCE, true, "a write ends with an I/O error"),
+    row(FlushError, "flush-error", &[Flush], ONCE, true, "a flush ends with an I/O error"),
+    row(ReadError, "read-error", &[Read], ONCE, true, "a read ends with an I/O error"),
+    row(Full, "full", &[Write], Times::Always, true, "writes end with \"no space\", as on a thin volume that is full"),
+    row(LostWrite, "lost-write", &[Write], ONCE, false, "a write is acknowledged and never done"),
+    row(MisdirectedWrite, "misdirected-write", &[Write], ONCE, false, "a write is acknowledged and done elsewhere"),
+    row(TornWrite, "torn-write", &[Write], ONCE, false, "only the first part of a write is done"),
+    row(ReadBit, "read-bit", &[Read], ONCE, false, "one bit of what is read is wrong, once"),
+    row(ReadSector, "read-sector", &[Read], ONCE, false, "512 bytes of what is read are wrong, once"),
+    row(ReadBlock, "read-block", &[Read], ONCE, false, "4096 bytes of what is read are wrong, once"),
+    row(RottenBit, "rotten-bit", &[Write], ONCE, false, "one bit of what was written changes on the disk"),
+    row(RottenSector, "rotten-sector", &[Write], ONCE, false, "512 bytes of what was written change on the disk"),
+    row(RottenBlock, "rotten-block", &[Write], ONCE, false, "4096 bytes of what was written change on the disk"),
+    row(ReadOnly, "read-only", &[Write], Times::Always, true, "from then on nothing is written: I/O errors"),
+    row(Stall, "stall", &[Write, Flush, Read], ONCE, true, "an answer comes late"),
+    row(Slow, "slow", &[Write, Flush, Read], Times::Always, true, "from then on each answer is a little late"),
+    row(Hang, "hang", &[Write, Flush, Read], Times::Always, true, "no answer comes any more"),
+    row(Nothing, "none", &[Write, Flush, Read], ONCE, false, "nothing fails, and nothing may be found"),
 ];
 
 impl Fault {
@@ -257,12 +237,7 @@ impl Continuation {
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        match self {
-            Continuation::GoOn => "go-on",
-            Continuation::DropCaches => "drop-caches",
-            Continuation::Restart => "restart",
-            Continuation::Remount => "remount",
-        }
+        ["go-on", "drop-caches", "restart", "remount"][self as usize]
     }
 }
 
