@@ -78,7 +78,28 @@ pub enum Event<'a> {
     },
 }
 
+impl Operation<'_> {
+    /// Where it begins, and how many bytes it changes: none, of a flush.
+    pub fn place(&self) -> (u64, u64) {
+        match *self {
+            Operation::Flush => (0, 0),
+            Operation::Write { offset, data } => (offset, data.len() as u64),
+            Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length),
+        }
+    }
+}
+
 impl Event<'_> {
+    /// When it came; 0, of [`Event::Only`], which is known when all is over.
+    pub fn at_nanoseconds(&self) -> u64 {
+        match *self {
+            Event::Submitted { at_nanoseconds: at, .. }
+            | Event::Done { at_nanoseconds: at, .. }
+            | Event::Begin { at_nanoseconds: at } => at,
+            Event::Only { .. } => 0,
+        }
+    }
+
     /// The flush, of [`Event::Only`].
     pub fn only_of(&self) -> Option<Request> {
         if let Event::Only { flush, .. } = self { Some(*flush) } else { None }

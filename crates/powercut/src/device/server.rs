@@ -200,11 +200,7 @@ impl Server {
     }
 
     fn fits(&self, operation: Operation) -> bool {
-        let (offset, length) = match operation {
-            Operation::Flush => (0, 0),
-            Operation::Write { offset, data } => (offset, data.len() as u64),
-            Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length),
-        };
+        let (offset, length) = operation.place();
         offset.checked_add(length).is_some_and(|end| end <= self.disk_bytes)
     }
 
@@ -276,12 +272,9 @@ fn asked<'a>(operation: &Operation<'a>) -> Option<(Asked, &'a [u8])> {
 
 /// Does what is left of a request. Power does not fail here, so a flush does nothing.
 fn apply(images: &mut Images<Log>, operation: Operation, action: Action) {
-    let (offset, length) = match operation {
-        Operation::Flush => return,
-        Operation::Write { offset, data } => (offset, data.len() as u64),
-        Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length),
-    };
+    let (offset, length) = operation.place();
     let (to, length) = match action {
+        _ if operation == Operation::Flush => return,
         Action::Refuse | Action::Full | Action::Pretend | Action::Never(_) => return,
         Action::Move(to) => (to, length),
         Action::Keep(bytes) => (offset, bytes.min(length)),

@@ -173,15 +173,13 @@ pub(super) fn all(points: &[Point]) -> Vec<RandomCut> {
 fn measured(log: &[u8]) -> Result<Option<(u64, u64)>, Error> {
     let (mut begin, mut end) = (None, 0);
     for event in Reader::new(log)? {
-        match event? {
-            Event::Begin { at_nanoseconds } => begin = Some(at_nanoseconds),
-            Event::Submitted { at_nanoseconds, .. } | Event::Done { at_nanoseconds, .. } => {
-                end = at_nanoseconds.max(end);
-            }
-            Event::Only { .. } => {}
+        let event = event?;
+        end = event.at_nanoseconds().max(end);
+        if let Event::Begin { at_nanoseconds } = event {
+            begin = Some(at_nanoseconds);
         }
     }
-    Ok(begin.map(|begin| (begin, end.max(begin))))
+    Ok(begin.map(|begin| (begin, end)))
 }
 
 #[cfg(test)]

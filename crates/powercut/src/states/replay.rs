@@ -52,7 +52,7 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
     let mut end = 0;
     for event in reader {
         let event = event?;
-        let at_nanoseconds = at_nanoseconds(&event);
+        let at_nanoseconds = event.at_nanoseconds();
         end = end.max(at_nanoseconds);
         replay.cut_at_moments_before(at_nanoseconds);
         replay.event(&event);
@@ -78,15 +78,6 @@ fn only(log: &[u8]) -> Result<HashMap<Request, Vec<Request>>, Error> {
         }
     }
     Ok(only)
-}
-
-fn at_nanoseconds(event: &Event) -> u64 {
-    match *event {
-        Event::Submitted { at_nanoseconds, .. }
-        | Event::Done { at_nanoseconds, .. }
-        | Event::Begin { at_nanoseconds } => at_nanoseconds,
-        Event::Only { .. } => 0,
-    }
 }
 
 /// A request that is not completed.
@@ -187,11 +178,8 @@ impl<'a> Replay<'a> {
     }
 
     fn submit(&mut self, request: Request, operation: &Operation<'a>) {
-        let (offset, length, data) = match *operation {
-            Operation::Write { offset, data } => (offset, data.len() as u64, Some(data)),
-            Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length, None),
-            Operation::Flush => unreachable!("a flush changes nothing"),
-        };
+        let (offset, length) = operation.place();
+        let data = if let Operation::Write { data, .. } = *operation { Some(data) } else { None };
         let change = self.changes.len();
         let bytes = offset..offset + length;
         self.changes.push(Span { bytes: bytes.clone(), submitted: self.record, done: None });
