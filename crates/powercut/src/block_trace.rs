@@ -39,28 +39,15 @@ pub(crate) fn parse(line: &str) -> Option<Line> {
     let flags = words.nth(1)?;
     let mut before = "";
     let start = words.by_ref().find_map(|word| {
-        if word == "+" {
-            Some(before)
-        } else {
-            before = word;
-            None
-        }
+        let last = std::mem::replace(&mut before, word);
+        (word == "+").then_some(last)
     })?;
     let sectors = (start.parse().ok()?, words.next()?.parse().ok()?);
     // As blk_fill_rwbs has it (kernel/trace/blktrace.c): F for a flush before, the operation, F for FUA.
-    let (is_preflush, letters) = match flags.strip_prefix('F') {
-        Some(rest) => (true, rest),
-        None => (false, flags),
-    };
-    let (operation, rest) = letters.as_bytes().split_first()?;
-    Some(Line {
-        event,
-        at_nanoseconds,
-        is_preflush,
-        operation: *operation,
-        is_fua: rest.first() == Some(&b'F'),
-        sectors,
-    })
+    let after_flush = flags.strip_prefix('F');
+    let (&operation, rest) = after_flush.unwrap_or(flags).as_bytes().split_first()?;
+    let (is_preflush, is_fua) = (after_flush.is_some(), rest.first() == Some(&b'F'));
+    Some(Line { event, at_nanoseconds, is_preflush, operation, is_fua, sectors })
 }
 
 /// `1234.567890`

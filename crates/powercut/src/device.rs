@@ -321,10 +321,8 @@ impl Disk {
     /// # Errors
     /// When no image is shown.
     pub fn read(&mut self) -> Result<Vec<Unit>, Error> {
-        match self.ask(&Order::Read)? {
-            Answer::Read { units } => Ok(units),
-            _ => Err(Error::Ended),
-        }
+        let Answer::Read { units } = self.ask(&Order::Read)? else { return Err(Error::Ended) };
+        Ok(units)
     }
 
     /// From now on it fails so, counting its requests from here, or is well; it serves images. If its requests are traced, they are
@@ -341,10 +339,8 @@ impl Disk {
     /// # Errors
     /// When it records.
     pub fn struck(&mut self) -> Result<Vec<Asked>, Error> {
-        match self.ask(&Order::Struck)? {
-            Answer::Struck { requests } => Ok(requests),
-            _ => Err(Error::Ended),
-        }
+        let Answer::Struck { requests } = self.ask(&Order::Struck)? else { return Err(Error::Ended) };
+        Ok(requests)
     }
 
     /// The requests that came since [`Disk::fail`], if they were to be traced.
@@ -352,10 +348,8 @@ impl Disk {
     /// # Errors
     /// When it records.
     pub fn traced(&mut self) -> Result<Vec<Traced>, Error> {
-        match self.ask(&Order::Traced)? {
-            Answer::Traced { requests } => Ok(requests),
-            _ => Err(Error::Ended),
-        }
+        let Answer::Traced { requests } = self.ask(&Order::Traced)? else { return Err(Error::Ended) };
+        Ok(requests)
     }
 
     /// It fails no more. What it had not answered ends with an error: the disk was taken away and put in again.
