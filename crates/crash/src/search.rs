@@ -75,13 +75,13 @@ impl Recording<'_> {
         let draw = Draw { seed: self.spec.seed, profile, until_nanoseconds };
         let history = History::with_random_cuts(device::map(&self.log)?, rules, &draw)?;
         let mut notes = self.notes.clone();
-        if history.points_left_out() > 0 {
-            notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
+        if history.points_left_out > 0 {
+            notes.push(format!("{} more points at which power may fail were left out", history.points_left_out));
         }
-        if history.units_abridged() > 0 {
+        if history.units_abridged > 0 {
+            let units = history.units_abridged;
             notes.push(format!(
-                "of {} units not every content was tried: many parts of them were under way at once",
-                history.units_abridged()
+                "of {units} units not every content was tried: many parts of them were under way at once"
             ));
         }
         let (disk, cache) = (describe(self.cut, rules.cache), rules.cache);

@@ -350,8 +350,8 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             self.known.values().filter(|known| is_so(&known.found.outcome)).count() as u64
         };
         let is_complete = self.searches.iter().all(Search::is_complete)
-            && self.history.points_left_out() == 0
-            && self.history.units_abridged() == 0
+            && self.history.points_left_out == 0
+            && self.history.units_abridged == 0
             && self.unsteady == 0
             && audited_new == 0;
         Safety {
@@ -379,8 +379,8 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             audited: self.controls.len() as u64,
             audited_new,
             unsteady: self.unsteady,
-            writes: self.history.writes() + self.history.flushes(),
-            flushes: self.history.flushes(),
+            writes: self.history.writes + self.history.flushes,
+            flushes: self.history.flushes,
             findings: self.tally.findings(),
             notes: Vec::new(),
             seconds: 0.0,

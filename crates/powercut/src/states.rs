@@ -66,14 +66,22 @@ pub struct Rules {
 #[derive(Debug)]
 pub struct History<B: AsRef<[u8]>> {
     log: B,
-    rules: Rules,
-    disk_bytes: u64,
+    /// As given.
+    pub rules: Rules,
+    /// Size of the disk.
+    pub disk_bytes: u64,
     contents: Contents,
     points: Vec<Point>,
-    points_left_out: u64,
-    units_abridged: u64,
-    writes: u64,
-    flushes: u64,
+    /// Points that count but were left out because there are too many: of a disk without a volatile cache each completed write
+    /// is one. 0: no moment has an image that no point has.
+    pub points_left_out: u64,
+    /// Units of which many parts were under way at once, so that the points do not have every content that is legal for them. A random cut
+    /// that left another has what is durable there.
+    pub units_abridged: u64,
+    /// Writes, zeros and discards that were submitted in the measured part.
+    pub writes: u64,
+    /// Flushes that were submitted in the measured part.
+    pub flushes: u64,
 }
 
 impl<B: AsRef<[u8]>> History<B> {
@@ -107,41 +115,9 @@ impl<B: AsRef<[u8]>> History<B> {
         Ok(History { log, rules, disk_bytes, contents, points, points_left_out, units_abridged, writes, flushes })
     }
 
-    /// As given.
-    pub fn rules(&self) -> Rules {
-        self.rules
-    }
-
-    /// Size of the disk.
-    pub fn disk_bytes(&self) -> u64 {
-        self.disk_bytes
-    }
-
-    /// Writes, zeros and discards that were submitted in the measured part.
-    pub fn writes(&self) -> u64 {
-        self.writes
-    }
-
-    /// Flushes that were submitted in the measured part.
-    pub fn flushes(&self) -> u64 {
-        self.flushes
-    }
-
     /// The moments at which power is cut, in order of time; never empty, the last is the log's end.
     pub fn points(&self) -> &[Point] {
         &self.points
-    }
-
-    /// Points that count but were left out because there are too many: of a disk without a volatile cache each completed write
-    /// is one. 0: no moment has an image that no point has.
-    pub fn points_left_out(&self) -> u64 {
-        self.points_left_out
-    }
-
-    /// Units of which many parts were under way at once, so that the points do not have every content that is legal for them. A random cut
-    /// that left another has what is durable there.
-    pub fn units_abridged(&self) -> u64 {
-        self.units_abridged
     }
 
     /// The random cuts that were asked for, in the order in which they were drawn. Those before points that were left out are

@@ -96,7 +96,7 @@ impl<B: AsRef<[u8]>> Images<B> {
     }
 
     fn unit_bytes(&self) -> usize {
-        self.history.rules().unit_bytes as usize
+        self.history.rules.unit_bytes as usize
     }
 
     /// A unit's bytes. Asking for one that is undecided is a read.

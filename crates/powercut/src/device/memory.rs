@@ -67,7 +67,7 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
         match &self.done {
             None => {
                 self.file.set_len(0)?;
-                self.file.set_len(self.history.disk_bytes())?;
+                self.file.set_len(self.history.disk_bytes)?;
                 let undecided = new.undecided.keys().filter(|unit| new.held(**unit, choice) != Content::ZEROS);
                 new.written().chain(undecided.copied()).try_for_each(|unit| self.put(unit, new.held(unit, choice)))?;
             }
@@ -86,9 +86,9 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     fn put(&self, unit: Unit, content: Content) -> io::Result<()> {
-        let at = u64::from(unit) * u64::from(self.history.rules().unit_bytes);
+        let at = u64::from(unit) * u64::from(self.history.rules.unit_bytes);
         let bytes = self.history.content(content);
-        let bytes = &bytes[..bytes.len().min((self.history.disk_bytes() - at) as usize)];
+        let bytes = &bytes[..bytes.len().min((self.history.disk_bytes - at) as usize)];
         self.file.write_all_at(bytes, at)
     }
 
@@ -116,7 +116,7 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     fn was_read(&mut self, sectors: Sectors) {
-        let unit_bytes = self.history.rules().unit_bytes;
+        let unit_bytes = self.history.rules.unit_bytes;
         let Some(done) = &mut self.done else { return };
         let undecided = &self.history.points()[self.point].undecided;
         for (unit, bits) in units(sectors, unit_bytes) {
@@ -128,7 +128,7 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     fn was_written(&mut self, sectors: Sectors) {
-        let unit_bytes = self.history.rules().unit_bytes;
+        let unit_bytes = self.history.rules.unit_bytes;
         let Some(done) = &mut self.done else { return };
         for (unit, bits) in units(sectors, unit_bytes) {
             *done.written.entry(unit).or_default() |= bits;

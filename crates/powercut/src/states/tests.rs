@@ -127,7 +127,7 @@ fn a_flush_covers_what_was_completed_before_it_was_submitted() {
     assert_eq!([0, 1, 2].map(|point| may_hold(&history, point, 0)), [vec![0, 1], vec![1], vec![1]]);
     assert_eq!([0, 1, 2].map(|point| may_hold(&history, point, 1)), [vec![0, 2], vec![0, 2], vec![2]]);
     assert_eq!([0, 1, 2].map(|point| may_hold(&history, point, 2)), [vec![0], vec![0], vec![0, 5]]);
-    assert_eq!((history.writes(), history.flushes(), history.points_left_out()), (3, 2, 0));
+    assert_eq!((history.writes, history.flushes, history.points_left_out), (3, 2, 0));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_lying_disk_makes_nothing_durable_but_what_was_there_before() {
     ];
     let history = history(Cache::Lying, 4096, &steps);
     assert_eq!([0, 1].map(|point| may_hold(&history, point, 0)), [vec![9, 1], vec![9, 1, 3]]);
-    assert_eq!(history.points_left_out(), 0);
+    assert_eq!(history.points_left_out, 0);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_part_of_a_unit_is_merged_onto_what_it_held() {
 fn contents_that_are_too_many_to_be_named_are_counted() {
     let abridged = |steps: &[Step]| {
         let rules = Rules { unit_bytes: 4096, cache: Cache::Volatile };
-        History::new(log(8192, &[&[Step::Begin][..], steps].concat()), rules).expect("a log").units_abridged()
+        History::new(log(8192, &[&[Step::Begin][..], steps].concat()), rules).expect("a log").units_abridged
     };
     let part = |number: u64| Step::Write(number, number * 1024, vec![number as u8 + 1; 1024]);
     let done = Step::Done;
@@ -286,7 +286,7 @@ fn too_many_points_are_thinned_out_and_counted() {
         steps.extend([write(request, request % 8, &[1 + (request % 200) as u8]), Step::Done(request)]);
     }
     let history = history(Cache::WriteThrough, 4096, &steps);
-    let (kept, left_out) = (history.points().len() as u64, history.points_left_out());
+    let (kept, left_out) = (history.points().len() as u64, history.points_left_out);
     assert!(kept > 500 && kept <= 2048, "{kept}");
     assert_eq!(kept + left_out, 5001);
     assert_eq!(history.points().last().expect("the end").at_nanoseconds, 10_000);
