@@ -34,17 +34,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It is something else.
-    #[error("{path} is not a results file of surefoot")]
-    NotALedger {
-        /// Which.
-        path: PathBuf,
-    },
+    #[error("{0} is not a results file of surefoot")]
+    NotALedger(PathBuf),
     /// It is a folder.
-    #[error("{path} is a folder, and no results file")]
-    Folder {
-        /// Which.
-        path: PathBuf,
-    },
+    #[error("{0} is a folder, and no results file")]
+    Folder(PathBuf),
     /// It is cut off or damaged.
     #[error("{path} is damaged: {what}")]
     Damaged {
@@ -64,17 +58,11 @@ pub enum Error {
         known: i64,
     },
     /// Another surefoot writes it now.
-    #[error("{path} is being written by another run of surefoot")]
-    Held {
-        /// Which.
-        path: PathBuf,
-    },
+    #[error("{0} is being written by another run of surefoot")]
+    Held(PathBuf),
     /// It was there when the writer opened it.
-    #[error("{path} was removed, renamed or replaced while it was being written")]
-    Gone {
-        /// Which.
-        path: PathBuf,
-    },
+    #[error("{0} was removed, renamed or replaced while it was being written")]
+    Gone(PathBuf),
     /// It can't be opened or made.
     #[error("cannot open the results file {path}")]
     Open {
@@ -85,11 +73,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Of an earlier file by this name.
-    #[error("{log} is the log of an earlier results file, which is gone")]
-    StrayLog {
-        /// The log.
-        log: PathBuf,
-    },
+    #[error("{0} is the log of an earlier results file, which is gone")]
+    StrayLog(PathBuf),
     /// SQLite would carry it out, and with it what somebody else may have written there.
     #[error("{journal} lies beside {path}: SQLite would write what it holds into that file, and may remove another")]
     Journal {
@@ -110,11 +95,8 @@ pub enum Error {
         source: rusqlite::Error,
     },
     /// Made, but its study could not be recorded: the run ended before, or its disk was full.
-    #[error("{path} holds no study yet")]
-    NoStudy {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{0} holds no study yet")]
+    NoStudy(PathBuf),
     /// No member of a fleet has this number.
     #[error("member {member} is not in {path}{}", there_are(known))]
     NoMember {
@@ -143,7 +125,7 @@ impl Error {
     /// Whether it is what this file holds that can't be read.
     pub(crate) fn is_of(&self, file: &std::path::Path) -> bool {
         match self {
-            Error::NotALedger { path } | Error::Folder { path } | Error::NoStudy { path } => path == file,
+            Error::NotALedger(path) | Error::Folder(path) | Error::NoStudy(path) => path == file,
             Error::Damaged { path, .. } | Error::Journal { path, .. } => path == file,
             Error::Newer { path, .. } | Error::Open { path, .. } | Error::Sqlite { path, .. } => path == file,
             _ => false,
@@ -153,14 +135,14 @@ impl Error {
     /// What to do next, where that is not plain from the message.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Error::NotALedger { .. } => Some("name another file; this one is left as it is"),
-            Error::Folder { .. } => Some("name a file; `surefoot history` and `surefoot merge` take a folder of them"),
+            Error::NotALedger(_) => Some("name another file; this one is left as it is"),
+            Error::Folder(_) => Some("name a file; `surefoot history` and `surefoot merge` take a folder of them"),
             Error::Damaged { .. } => {
                 Some("what can be read may be saved by `sqlite3 FILE .recover`; measure anew with --results FILE")
             }
             Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
-            Error::Held { .. } => Some("wait for it to end, or name another file"),
-            Error::StrayLog { .. } => Some("put the file back that it belongs to, or remove the log"),
+            Error::Held(_) => Some("wait for it to end, or name another file"),
+            Error::StrayLog(_) => Some("put the file back that it belongs to, or remove the log"),
             Error::Journal { .. } => Some(
                 "after a kill the same `surefoot run` goes on, which takes its own journal away; a file from elsewhere was sent with changes \
                  that are not finished: remove the journal, and read what is left with care",
@@ -169,7 +151,7 @@ impl Error {
                 Some("see that its folder is there; `surefoot status` lists the results files of this one")
             }
             Error::Open { .. } => Some("name a file that you may read, in a folder that you may write to"),
-            Error::Gone { .. } => Some(
+            Error::Gone(_) => Some(
                 "what was measured is lost with it, unless it lies elsewhere: put it back and run the same command again, or begin anew \
                  with --results FILE in a folder that nobody clears",
             ),
@@ -182,7 +164,7 @@ impl Error {
                 ),
                 _ => None,
             },
-            Error::NoStudy { .. } => Some(
+            Error::NoStudy(_) => Some(
                 "the run that made it ended before it could record its study; run the same command again, and see that the disk is not \
                  full (`df`)",
             ),

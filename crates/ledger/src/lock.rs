@@ -34,7 +34,7 @@ impl Lock {
                 Ok(()) => {}
                 // Who asks whether it is held holds it himself for that moment.
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(AGAIN_AFTER),
-                Err(TryLockError::WouldBlock) => return Err(Error::Held { path: ledger.into() }),
+                Err(TryLockError::WouldBlock) => return Err(Error::Held(ledger.into())),
                 Err(TryLockError::Error(source)) => return Err(opened(source)),
             }
         }

@@ -20,11 +20,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A study of one machine.
-    #[error("{path} is no member of a fleet")]
-    NoMember {
-        /// Which file.
-        path: PathBuf,
-    },
+    #[error("{0} is no member of a fleet")]
+    NoMember(PathBuf),
     /// Something else was measured, or otherwise.
     #[error("{path} is not of the same fleet as {first}: {}", differences.join("; "))]
     Other {
@@ -47,7 +44,7 @@ impl MergeError {
     /// What to do next, where that is not plain from the message.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            MergeError::NoMember { .. } => Some(
+            MergeError::NoMember(_) => Some(
                 "`surefoot compare` sets studies of two machines side by side; a fleet is measured by `run --member`",
             ),
             MergeError::Other { .. } => {
@@ -170,7 +167,7 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
             }
         };
         if starts.is_empty() {
-            return Err(MergeError::NoMember { path: path.clone() });
+            return Err(MergeError::NoMember(path.clone()));
         }
         let (first, known, known_labels) = first.get_or_insert_with(|| (path.clone(), study.clone(), labels.clone()));
         let of_member = |number: u32| members.get(&number).and_then(|starts| starts.first()).map(|start| &start.member);

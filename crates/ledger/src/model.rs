@@ -366,10 +366,11 @@ pub struct Scenario {
 }
 
 /// How a trial stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialState {
     /// Started and not ended: the conductor was killed, or it runs now. Void once a later attempt exists.
+    #[default]
     Running,
     /// Ended well.
     Finished,
@@ -380,7 +381,7 @@ pub enum TrialState {
 }
 
 /// One scenario in one round (one attempt).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Id in the ledger.
     pub id: i64,

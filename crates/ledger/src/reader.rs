@@ -8,7 +8,7 @@ use crate::connect::{connected, immutable};
 use crate::lock::is_held;
 use crate::model::{
     Contents, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session,
-    StudyRecord, Trial, TrialState,
+    StudyRecord, Trial,
 };
 use crate::schema::{self, VERSION_OF_DECISIONS, VERSION_OF_FAULTS, VERSION_OF_MEMBERS, VERSION_OF_SAFETY};
 use crate::{Error, journal};
@@ -120,11 +120,9 @@ impl Reader {
         // All of one moment: a writer may add a metric, and a run that has it, between two of our questions.
         let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
         let study = self.study()?;
-        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
-        let labels = labelled.into_iter().collect();
         let scenarios = self.scenarios()?;
         let (ids, metrics) = self.metrics()?;
-        let (mut trials, durabilities) = self.trials(&labels, &scenarios)?;
+        let (mut trials, durabilities) = self.trials(&scenarios)?;
         let members = self.members()?;
         if members.len() > 1 {
             count_rounds_over_members(&mut trials);
@@ -146,10 +144,9 @@ impl Reader {
             without_checksum: self.without_checksum()?,
         };
         if let Some(member) = self.member {
-            contents = contents.of_member(member).ok_or_else(|| Error::Damaged {
-                path: self.path.clone(),
-                what: format!("member {member} is no longer in it"),
-            })?;
+            let gone =
+                || Error::Damaged { path: self.path.clone(), what: format!("member {member} is no longer in it") };
+            contents = contents.of_member(member).ok_or_else(gone)?;
         }
         contents.hold_to(&durabilities);
         Ok(contents)
@@ -205,7 +202,7 @@ impl Reader {
     pub fn study(&self) -> Result<StudyRecord, Error> {
         match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
             Some(json) => self.parsed(&json),
-            None => Err(Error::NoStudy { path: self.path.clone() }),
+            None => Err(Error::NoStudy(self.path.clone())),
         }
     }
 
@@ -248,11 +245,9 @@ impl Reader {
     }
 
     /// The trials, and what was found of their storage.
-    fn trials(
-        &self,
-        labels: &HashMap<i64, String>,
-        scenarios: &[Scenario],
-    ) -> Result<(Vec<Trial>, Durabilities), Error> {
+    fn trials(&self, scenarios: &[Scenario]) -> Result<(Vec<Trial>, Durabilities), Error> {
+        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let labels: HashMap<i64, String> = labelled.into_iter().collect();
         let is_old = self.version < VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
@@ -262,15 +257,15 @@ impl Reader {
         let mut trials = Vec::new();
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
             TRIAL.check(row, &self.path)?;
-            let (mut trial, scenario, words) = trial_of(row).map_err(|error| self.failed(error))?;
+            let (mut trial, scenario, [state, phase], failure) = trial_of(row).map_err(|error| self.failed(error))?;
             let Some(label) = labels.get(&scenario) else {
                 let what = format!("trial {} is of scenario {scenario}, which is not in it", trial.id);
                 return Err(Error::Damaged { path: self.path.clone(), what });
             };
             trial.scenario.clone_from(label);
-            trial.state = self.parsed(&format!("\"{}\"", words.state))?;
-            trial.phase = self.parsed(&format!("\"{}\"", words.phase))?;
-            trial.failure = words.failure.map(|json| self.parsed(&json)).transpose()?;
+            trial.state = self.parsed(&format!("\"{state}\""))?;
+            trial.phase = self.parsed(&format!("\"{phase}\""))?;
+            trial.failure = failure.map(|json| self.parsed(&json)).transpose()?;
             trials.push(trial);
         }
         // Whoever goes through the rounds makes room for each.
@@ -455,36 +450,20 @@ pub(crate) fn count_rounds_over_members(trials: &mut [Trial]) {
     trials.iter_mut().for_each(|trial| trial.round = rounds[&(trial.phase, trial.member, trial.round)]);
 }
 
-/// Words of a trial's row that are looked at once it is read.
-struct Words {
-    state: String,
-    phase: String,
-    failure: Option<String>,
-}
-
-/// A trial's row, with the id of its scenario.
-fn trial_of(row: &rusqlite::Row) -> rusqlite::Result<(Trial, i64, Words)> {
+/// A trial's row, with the id of its scenario; then its state and phase, and its failure, which are looked at once it is read.
+fn trial_of(row: &rusqlite::Row) -> rusqlite::Result<(Trial, i64, [String; 2], Option<String>)> {
     let trial = Trial {
         id: row.get(0)?,
-        scenario: String::new(),
-        phase: Phase::Main,
         round: row.get(2)?,
         position: row.get(3)?,
         group: row.get(11)?,
         member: row.get(12)?,
         seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
-        state: TrialState::Running,
         started: row.get(6)?,
         ended: row.get(7)?,
-        failure: None,
-        steps: Vec::new(),
-        facts: BTreeMap::new(),
-        commands: Vec::new(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-        transcripts: Vec::new(),
+        ..Trial::default()
     };
-    Ok((trial, row.get(1)?, Words { state: row.get(5)?, phase: row.get(9)?, failure: row.get(8)? }))
+    Ok((trial, row.get(1)?, [row.get(5)?, row.get(9)?], row.get(8)?))
 }
 
 /// What was found whole.

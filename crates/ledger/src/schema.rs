@@ -125,16 +125,13 @@ pub fn create(path: &Path) -> Result<(), Error> {
     // SQLite would take the log or journal of a file that was removed for the new one's.
     for log in [log_of(path), journal_of(path)] {
         if has_bytes(&log) {
-            return Err(Error::StrayLog { log });
+            return Err(Error::StrayLog(log));
         }
     }
     let unfinished = beside(path, ".new");
     let failed = |source| Error::Open { path: path.into(), source };
     for left in [unfinished.clone(), beside(&unfinished, "-journal")] {
-        match std::fs::remove_file(left) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
+        remove(&left).map_err(failed)?;
     }
     let mut connection = Connection::open(&unfinished).map_err(|error| unreadable(path, error))?;
     climb_from(&mut connection, path, 0)?;
@@ -161,7 +158,7 @@ fn climb_from(connection: &mut Connection, path: &Path, found: i64) -> Result<()
 
 /// Refuses a folder, of which SQLite only says that the disk failed.
 pub fn require_file(path: &Path) -> Result<(), Error> {
-    if path.is_dir() { Err(Error::Folder { path: path.into() }) } else { Ok(()) }
+    if path.is_dir() { Err(Error::Folder(path.into())) } else { Ok(()) }
 }
 
 /// Whether a file begins as ours do, whatever its name (sqlite.org/fileformat2.html, 1.3: the header).
@@ -178,7 +175,7 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let application = pragma("application_id").map_err(|error| unreadable(path, error))?;
     if application != APPLICATION_ID {
-        return Err(Error::NotALedger { path: path.into() });
+        return Err(Error::NotALedger(path.into()));
     }
     let found = pragma("user_version").map_err(|error| unreadable(path, error))?;
     if found > VERSION {
@@ -232,6 +229,11 @@ pub fn journal_of(path: &Path) -> PathBuf {
     beside(&resolved(path), "-journal")
 }
 
+/// Takes away what an earlier start left by this name, if it did.
+pub fn remove(left: &Path) -> std::io::Result<()> {
+    std::fs::remove_file(left).or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
 fn has_bytes(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.len() > 0)
 }
@@ -254,7 +256,7 @@ pub fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
     match (error.sqlite_error_code(), &error) {
-        (Some(NotADatabase), _) => Error::NotALedger { path: path.into() },
+        (Some(NotADatabase), _) => Error::NotALedger(path.into()),
         // Unknown: no such table, no such column.
         (Some(DatabaseCorrupt | Unknown), _) => damaged(error.to_string()),
         (_, Said::Utf8Error(..)) => damaged("a text in it is not UTF-8".into()),

@@ -4,10 +4,11 @@ use crate::checksum::{
     DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
     TRIAL,
 };
+use crate::export::plain;
 use crate::lock::Lock;
 use crate::model::{
-    AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Place, Probe, Scenario,
-    StudyRecord, TrialState,
+    AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Member, Place, Probe, Scenario, StudyRecord,
+    TrialState,
 };
 use crate::{Error, schema};
 use observe::durability::Durability;
@@ -61,7 +62,7 @@ impl Writer {
         // What was said to be recorded survives a power cut: the writer only works between runs, where it is cheap.
         set("synchronous", "FULL")?;
         schema::climb(&mut connection, path)?;
-        let identity = identity(path).ok_or_else(|| Error::Gone { path: path.into() })?;
+        let identity = identity(path).ok_or_else(|| Error::Gone(path.into()))?;
         let (path, metrics, session) = (path.into(), HashMap::new(), None);
         let mut writer = Writer { connection, path, metrics, session, member: None, identity, _lock: lock };
         writer.member = writer.member()?.map(|member| member.number);
@@ -243,18 +244,13 @@ impl Writer {
     /// When it can't be written.
     pub fn begin_trial(&mut self, scenario: &str, place: Place, seed: u64, now: f64) -> Result<i64, Error> {
         let Place { phase, round, position, group } = place;
-        let phase = match phase {
-            Phase::Screen => "screen",
-            Phase::Main => "main",
-            Phase::Confirmation => "confirmation",
-        };
         let member = self.member;
         self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO trial (scenario, phase, round, position, seed, state, started, group_number, member)
                  VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8)",
                 // SQLite has no unsigned 64-bit integer.
-                params![scenario, phase, round, position, seed.to_string(), now, group, member],
+                params![scenario, plain(&phase), round, position, seed.to_string(), now, group, member],
             )?;
             let id = transaction.last_insert_rowid();
             TRIAL.seal(transaction, &[&id])?;
@@ -374,7 +370,7 @@ impl Writer {
                 let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
                 transaction.execute(
                     "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
-                    params![state_word(*state), failure, now, trial],
+                    params![plain(state), failure, now, trial],
                 )?;
                 TRIAL.seal(transaction, &[trial])?;
             }
@@ -406,8 +402,7 @@ impl Writer {
         if let Some(id) = self.metrics.get(&*metric.name) {
             return Ok(*id);
         }
-        let direction = serde_json::to_value(metric.direction).expect("a direction is plain data");
-        let values: [&dyn ToSql; 3] = [&metric.name, &metric.unit, &direction.as_str()];
+        let values: [&dyn ToSql; 3] = [&metric.name, &metric.unit, &plain(&metric.direction)];
         let id = self.write(|transaction| insert(transaction, &METRIC, "name, unit, direction", &values))?;
         let id = u32::try_from(id).expect("fewer than four billion metrics");
         self.metrics.insert(metric.name.to_string(), id);
@@ -417,7 +412,7 @@ impl Writer {
     fn write<T>(&mut self, act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
         // SQLite goes on writing to a file that has no name any more, and all is gone in the end.
         if identity(&self.path) != Some(self.identity) {
-            return Err(Error::Gone { path: self.path.clone() });
+            return Err(Error::Gone(self.path.clone()));
         }
         let all = || {
             let transaction = self.connection.transaction()?;
@@ -459,13 +454,4 @@ fn insert(
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-fn state_word(state: TrialState) -> &'static str {
-    match state {
-        TrialState::Running => "running",
-        TrialState::Finished => "finished",
-        TrialState::Failed => "failed",
-        TrialState::Interrupted => "interrupted",
-    }
 }
