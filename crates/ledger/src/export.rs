@@ -23,7 +23,7 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
     let trials: HashMap<i64, _> = contents.trials.iter().map(|trial| (trial.id, trial)).collect();
     for run in &contents.runs {
         let Some(trial) = trials.get(&run.trial) else { continue };
-        let (phase, group, member) = (plain(&trial.phase), group(trial), member(trial));
+        let (phase, group, member) = (plain(&trial.phase), number(trial.group), number(trial.member));
         let Trial { round, position, id, .. } = trial;
         let RunRow { run: number, warm_up, started, seconds, .. } = run;
         let head = format!(
@@ -88,14 +88,9 @@ fn quantiles(latency: &observe::latency::Latency) -> serde_json::Value {
     })
 }
 
-/// The number of a trial's group; empty where its round was not split.
-pub(crate) fn group(trial: &Trial) -> String {
-    trial.group.map_or_else(String::new, |number| number.to_string())
-}
-
-/// The number of the fleet's member that measured a trial; empty in a study of one machine.
-pub(crate) fn member(trial: &Trial) -> String {
-    trial.member.map_or_else(String::new, |number| number.to_string())
+/// A group's or a member's number; empty where there is none.
+pub(crate) fn number(of: Option<u32>) -> String {
+    of.map_or_else(String::new, |number| number.to_string())
 }
 
 pub(crate) fn plain(value: &impl serde::Serialize) -> String {

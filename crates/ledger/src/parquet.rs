@@ -35,8 +35,8 @@ const COLUMNS: [(&str, Column); 17] = [
     ("direction", Column::Text(|row| export::plain(&row.metric.direction))),
     ("value", Column::Number(|row| row.value)),
     ("phase", Column::Text(|row| export::plain(&row.trial.phase))),
-    ("group", Column::Text(|row| export::group(row.trial))),
-    ("member", Column::Text(|row| export::member(row.trial))),
+    ("group", Column::Text(|row| export::number(row.trial.group))),
+    ("member", Column::Text(|row| export::number(row.trial.member))),
 ];
 
 /// What a column holds.
@@ -75,13 +75,7 @@ pub fn write(reader: &Reader, out: impl Write + Send) -> Result<(), Error> {
         |run: &'_ RunRow| Some((*trials.get(&run.trial)?, *scenarios.get(trials.get(&run.trial)?.scenario.as_str())?));
     let rows = contents.runs.iter().filter_map(|run| Some((run, of_run(run)?))).flat_map(|(run, (trial, scenario))| {
         let metrics = &contents.metrics;
-        run.metrics.iter().map(move |(name, value)| Row {
-            scenario,
-            trial,
-            run,
-            metric: &metrics[&**name],
-            value: *value,
-        })
+        run.metrics.iter().map(move |(name, &value)| Row { scenario, trial, run, metric: &metrics[&**name], value })
     });
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut file =
@@ -128,6 +122,10 @@ fn schema(factors: &[&str]) -> Result<Arc<Type>, ParquetError> {
     Ok(Arc::new(Type::group_type_builder("runs").with_fields(fields).build()?))
 }
 
+fn all<T>(rows: &[Row], of: fn(&Row) -> T) -> Vec<T> {
+    rows.iter().map(of).collect()
+}
+
 fn columns<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<W>,
     rows: &[Row],
@@ -140,18 +138,10 @@ fn columns<W: Write + Send>(
                 let values: Vec<ByteArray> = rows.iter().map(|row| of(row).into_bytes().into()).collect();
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None)?
             }
-            Column::Small(of) => {
-                writer.typed::<Int32Type>().write_batch(&rows.iter().map(of).collect::<Vec<_>>(), None, None)?
-            }
-            Column::Large(of) => {
-                writer.typed::<Int64Type>().write_batch(&rows.iter().map(of).collect::<Vec<_>>(), None, None)?
-            }
-            Column::Truth(of) => {
-                writer.typed::<BoolType>().write_batch(&rows.iter().map(of).collect::<Vec<_>>(), None, None)?
-            }
-            Column::Number(of) => {
-                writer.typed::<DoubleType>().write_batch(&rows.iter().map(of).collect::<Vec<_>>(), None, None)?
-            }
+            Column::Small(of) => writer.typed::<Int32Type>().write_batch(&all(rows, *of), None, None)?,
+            Column::Large(of) => writer.typed::<Int64Type>().write_batch(&all(rows, *of), None, None)?,
+            Column::Truth(of) => writer.typed::<BoolType>().write_batch(&all(rows, *of), None, None)?,
+            Column::Number(of) => writer.typed::<DoubleType>().write_batch(&all(rows, *of), None, None)?,
         };
         writer.close()?;
     }

@@ -83,14 +83,8 @@ impl Copier {
         // Until it has its name nobody reads it, and a half-made one is made again.
         let fast = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; BEGIN";
         target.execute_batch(fast).map_err(|error| unreadable(path, error))?;
-        let mut copier = Copier {
-            target,
-            path: path.into(),
-            source: None,
-            scenarios: HashMap::new(),
-            metrics: HashMap::new(),
-            last: HashMap::new(),
-        };
+        let (scenarios, metrics, last) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut copier = Copier { target, path: path.into(), source: None, scenarios, metrics, last };
         let reader = Reader::open_untouched(first)?;
         copier.all(&reader, &copied(&STUDY, &[]))?;
         copier.all(&reader, &copied(&SCENARIO, &[]))?;
@@ -218,30 +212,25 @@ impl Copier {
                 rename(&mut figures, &source.metrics);
                 values[FIGURES] = ValueRef::Blob(&figures);
             }
-            write_row(&mut insert, sealed, *made, &values).map_err(unwritten)?;
+            write_row(&mut insert, copied, &values).map_err(unwritten)?;
         }
         Ok(())
     }
 
-    fn insert(&self, Copied { sealed, made, .. }: &Copied, values: &[Value]) -> Result<(), Error> {
+    fn insert(&self, copied: &Copied, values: &[Value]) -> Result<(), Error> {
         let seen: Vec<ValueRef> = values.iter().map(Into::into).collect();
         let write = || {
-            let mut insert = self.target.prepare_cached(&sealed.insertion(*made))?;
-            write_row(&mut insert, sealed, *made, &seen)
+            let mut insert = self.target.prepare_cached(&copied.sealed.insertion(copied.made))?;
+            write_row(&mut insert, copied, &seen)
         };
         write().map_err(|source| Error::Sqlite { action: "write", path: self.path.clone(), source })
     }
 }
 
 /// Writes a row with its checksum.
-fn write_row(
-    insert: &mut Statement,
-    sealed: &Sealed,
-    made: Option<usize>,
-    values: &[ValueRef],
-) -> rusqlite::Result<()> {
-    let crc = ValueRef::Integer(i64::from(sealed.sum_of(values)));
-    let is_written = |column: &usize| Some(*column) != made;
+fn write_row(insert: &mut Statement, copied: &Copied, values: &[ValueRef]) -> rusqlite::Result<()> {
+    let crc = ValueRef::Integer(i64::from(copied.sealed.sum_of(values)));
+    let is_written = |column: &usize| Some(*column) != copied.made;
     let kept = (0..values.len()).filter(is_written).map(|column| values[column]).chain([crc]);
     insert.execute(params_from_iter(kept.map(ToSqlOutput::Borrowed))).map(drop)
 }

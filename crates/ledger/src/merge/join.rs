@@ -29,10 +29,9 @@ pub(super) fn read(chosen: &[Start], metrics: &[&str]) -> Result<Contents, Error
         }
     }
     // Between choosing and reading a file may have been replaced, by one of the same member.
-    let mut all = all.ok_or_else(|| Error::Damaged {
-        path: chosen[0].file.clone(),
-        what: format!("member {} is no longer in it", chosen[0].member.number),
-    })?;
+    let Start { file, member, .. } = &chosen[0];
+    let what = || format!("member {} is no longer in it", member.number);
+    let mut all = all.ok_or_else(|| Error::Damaged { path: file.clone(), what: what() })?;
     if all.members.len() > 1 {
         count_rounds_over_members(&mut all.trials);
     }
