@@ -30,11 +30,13 @@ pub fn run(args: &ListArgs) -> Result<Status, Failure> {
         println!("{:#}", all_as_json());
         return Ok(Status::Answered);
     }
+    let lists = lists();
     let text = match args.what.as_deref() {
-        None => ["studies", "workloads", "services", "filesystems", "devices"]
-            .map(|name| list(name).unwrap_or_default())
-            .join("\n"),
-        Some(what) => list(what).or_else(|| explain(what)).ok_or_else(|| unknown(what))?,
+        None => lists.each_ref().map(list).join("\n"),
+        Some(what) => {
+            let found = lists.iter().find(|(name, _)| *name == what).map(list);
+            found.or_else(|| explain(what)).ok_or_else(|| unknown(what))?
+        }
     };
     let more = args.what.is_none().then(|| {
         let names = tables().map(|(name, ..)| name).join(", ");
@@ -44,28 +46,27 @@ pub fn run(args: &ListArgs) -> Result<Status, Failure> {
     Ok(Status::Answered)
 }
 
-fn list(what: &str) -> Option<String> {
-    let rows: Vec<(String, String)> = match what {
-        "studies" => STUDIES.iter().map(|(name, text)| ((*name).into(), question(text))).collect(),
-        "workloads" => workloads::kinds().iter().map(|kind| (kind.name.into(), kind.summary.into())).collect(),
-        "services" => services::kinds().iter().map(|kind| (kind.name.into(), kind.summary.into())).collect(),
-        "filesystems" => storage::filesystems()
-            .iter()
-            .map(|row| {
-                let presets: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
-                let presets =
-                    if presets.is_empty() { String::new() } else { format!("; presets: {}", presets.join(", ")) };
-                (row.name.into(), format!("{} (package {}){presets}", row.mkfs, row.package))
-            })
-            .collect(),
-        "devices" => storage::DEVICES.iter().map(|(name, help)| ((*name).into(), (*help).into())).collect(),
-        _ => return None,
+/// What a list has, by name, and what each is.
+type Rows = Vec<(&'static str, String)>;
+
+/// The lists by name.
+fn lists() -> [(&'static str, Rows); 5] {
+    let filesystem = |row: &storage::Filesystem| {
+        let presets: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
+        let presets = if presets.is_empty() { String::new() } else { format!("; presets: {}", presets.join(", ")) };
+        (row.name, format!("{} (package {}){presets}", row.mkfs, row.package))
     };
-    let mut out = format!("{what}:\n");
-    for (name, help) in rows {
-        let _ = writeln!(out, "  {name:20} {help}");
-    }
-    Some(out)
+    [
+        ("studies", STUDIES.iter().map(|(name, text)| (*name, question(text))).collect()),
+        ("workloads", workloads::kinds().iter().map(|kind| (kind.name, kind.summary.into())).collect()),
+        ("services", services::kinds().iter().map(|kind| (kind.name, kind.summary.into())).collect()),
+        ("filesystems", storage::filesystems().iter().map(filesystem).collect()),
+        ("devices", storage::DEVICES.iter().map(|(name, help)| (*name, (*help).into())).collect()),
+    ]
+}
+
+fn list((what, rows): &(&str, Rows)) -> String {
+    rows.iter().fold(format!("{what}:\n"), |out, (name, help)| out + &format!("  {name:20} {help}\n"))
 }
 
 fn explain(what: &str) -> Option<String> {
@@ -125,31 +126,25 @@ fn question(text: &str) -> String {
 }
 
 fn all_as_json() -> serde_json::Value {
-    let studies: Vec<_> =
-        STUDIES.iter().map(|(name, text)| json!({ "name": name, "question": question(text) })).collect();
-    let workloads: Vec<_> =
-        workloads::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
-    let filesystems: Vec<_> = storage::filesystems()
-        .iter()
-        .map(|row| json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": storage::missing_for(row).iter().map(|m| &m.what).collect::<Vec<_>>() }))
-        .collect();
-    let devices: Vec<_> =
-        storage::DEVICES.iter().map(|(name, help)| json!({ "name": name, "summary": help })).collect();
-    let services: Vec<_> =
-        services::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
-    json!({ "studies": studies, "workloads": workloads, "services": services, "filesystems": filesystems, "devices": devices })
+    let filesystem = |row: &'static storage::Filesystem| {
+        let missing: Vec<_> = storage::missing_for(row).into_iter().map(|missing| missing.what).collect();
+        json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": missing })
+    };
+    let list = |(list, rows): (&str, Rows)| {
+        let said = if list == "studies" { "question" } else { "summary" };
+        let entries: Vec<serde_json::Value> = match list {
+            "filesystems" => storage::filesystems().iter().map(filesystem).collect(),
+            _ => rows.into_iter().map(|(name, words)| json!({ "name": name, said: words })).collect(),
+        };
+        (list.to_string(), serde_json::Value::from(entries))
+    };
+    lists().into_iter().map(list).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn unknown(what: &str) -> Failure {
-    let names = STUDIES
-        .iter()
-        .map(|(name, _)| *name)
-        .chain(workloads::kinds().iter().map(|kind| kind.name))
-        .chain(services::kinds().iter().map(|kind| kind.name))
-        .chain(storage::filesystems().iter().map(|row| row.name))
-        .chain(storage::DEVICES.iter().map(|(name, _)| *name))
-        .chain(["studies", "workloads", "services", "filesystems", "devices"])
-        .chain(tables().map(|(name, ..)| name));
+    let lists = lists();
+    let names = lists.iter().flat_map(|(_, rows)| rows).map(|(name, _)| *name);
+    let names = names.chain(lists.iter().map(|(name, _)| *name)).chain(tables().map(|(name, ..)| name));
     let hint = match settings::nearest_name(what, names) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "`surefoot list` shows everything".into(),
