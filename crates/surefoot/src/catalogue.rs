@@ -8,6 +8,9 @@ use settings::Setting;
 use std::collections::BTreeMap;
 use study::Catalogue;
 
+/// Tables of a study by name.
+type Tables = BTreeMap<String, Map<String, Value>>;
+
 /// All that is built in.
 pub struct BuiltIn;
 
@@ -36,12 +39,7 @@ impl Catalogue for BuiltIn {
         workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems())
     }
 
-    fn workload_problems_beside(
-        &self,
-        name: &str,
-        parameters: &Map<String, Value>,
-        services: &BTreeMap<String, Map<String, Value>>,
-    ) -> Vec<String> {
+    fn workload_problems_beside(&self, name: &str, parameters: &Map<String, Value>, services: &Tables) -> Vec<String> {
         let Some(load) = workloads::settings(name, parameters) else { return Vec::new() };
         let mut services = services.clone();
         // A service without a table has its defaults.
@@ -56,12 +54,7 @@ impl Catalogue for BuiltIn {
         metrics.into_iter().map(|metric| metric.name.into_owned()).collect()
     }
 
-    fn workload_services(
-        &self,
-        name: &str,
-        parameters: &Map<String, Value>,
-        services: &BTreeMap<String, Map<String, Value>>,
-    ) -> Vec<&'static str> {
+    fn workload_services(&self, name: &str, parameters: &Map<String, Value>, services: &Tables) -> Vec<&'static str> {
         let names = workloads::settings(name, parameters).map(|load| load.services()).unwrap_or_default();
         services::wanted(&names, services).iter().map(|wanted| wanted.kind.name).collect()
     }

@@ -120,17 +120,12 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 /// A results file's error, also where it is another's own words and so no cause of it.
 fn of_ledger<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a ledger::Error> {
     use lab::{conductor, resume};
-    let of_conductor =
-        |error: &'a conductor::Error| if let conductor::Error::Ledger(error) = error { Some(error) } else { None };
-    let of_resume =
-        |error: &'a resume::Error| if let resume::Error::Ledger(error) = error { Some(error) } else { None };
-    let of_report =
-        |error: &'a report::Error| if let report::Error::Ledger(error) = error { Some(error) } else { None };
-    cause
-        .downcast_ref()
-        .or_else(|| cause.downcast_ref().and_then(of_conductor))
-        .or_else(|| cause.downcast_ref().and_then(of_resume))
-        .or_else(|| cause.downcast_ref().and_then(of_report))
+    match (cause.downcast_ref(), cause.downcast_ref(), cause.downcast_ref()) {
+        (Some(conductor::Error::Ledger(error)), ..)
+        | (_, Some(resume::Error::Ledger(error)), _)
+        | (.., Some(report::Error::Ledger(error))) => Some(error),
+        _ => cause.downcast_ref(),
+    }
 }
 
 fn chain(error: &anyhow::Error, hint: Option<&str>, colour: bool) -> String {
