@@ -43,22 +43,13 @@ pub fn catch_hangup() {
 /// Verbs that only print end quietly when their reader goes (`surefoot schema | head`), as any filter does. Those that talk to
 /// other processes must not: a trial that died is news, not the end.
 pub fn quiet_on_closed_pipe(command: &Command) {
-    let talks = matches!(
-        command,
-        Command::Run(_)
-            | Command::Resume(_)
-            | Command::Powercut(_)
-            | Command::Faults(_)
-            | Command::SelfTest(_)
-            | Command::LoadAgent(_)
-            | Command::Replay(_)
-            | Command::Serve(_)
-            | Command::Trial(_)
-            | Command::Worker(_)
-    );
-    if !talks {
-        let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-        // SAFETY: restores the kernel's own handling.
-        unsafe { sigaction(Signal::SIGPIPE, &action) }.expect("SIGPIPE can be handled");
+    use Command::{Faults, LoadAgent, Powercut, Replay, Resume, Run, SelfTest, Serve, Trial, Worker};
+    if let Run(_) | Resume(_) | Powercut(_) | Faults(_) | SelfTest(_) | LoadAgent(_) | Replay(_) | Serve(_) | Trial(_)
+    | Worker(_) = command
+    {
+        return;
     }
+    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: restores the kernel's own handling.
+    unsafe { sigaction(Signal::SIGPIPE, &action) }.expect("SIGPIPE can be handled");
 }

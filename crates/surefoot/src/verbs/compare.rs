@@ -37,7 +37,7 @@ pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
         Failure::new(Status::BadStudy, error).hint(hint)
     })?;
     let (html, json) = (args.html.as_deref(), || format!("{:#}", comparison.json()));
-    let status = write_page_and_text(html, args.json, || comparison.html(), json, || comparison.text())?;
+    let status = write_page_and_text(html, args.json, [&|| comparison.html(), &json, &|| comparison.text()])?;
     limit.map_or(Ok(status), |limit| gate(&comparison, limit))
 }
 

@@ -33,7 +33,7 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
         );
     }
     let (html, json) = (args.html.as_deref(), || format!("{:#}", history.json()));
-    write_page_and_text(html, args.json, || history.html(), json, || history.text())
+    write_page_and_text(html, args.json, [&|| history.html(), &json, &|| history.text()])
 }
 
 /// Histograms and series are not needed.

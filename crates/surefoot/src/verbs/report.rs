@@ -143,14 +143,11 @@ fn one_place(one: &str, other: &str, target: &Path) -> Failure {
         .hint("name a file of its own for each, or ask for one after the other")
 }
 
+/// A page, JSON and text, each made where it is asked for.
+type Texts<'a> = [&'a dyn Fn() -> String; 3];
+
 /// A page into a file, JSON or else text on standard output: what is asked for of a comparison.
-pub fn write_page_and_text(
-    html: Option<&Path>,
-    is_json: bool,
-    page: impl Fn() -> String,
-    json: impl Fn() -> String,
-    text: impl Fn() -> String,
-) -> Result<Status, Failure> {
+pub fn write_page_and_text(html: Option<&Path>, is_json: bool, [page, json, text]: Texts) -> Result<Status, Failure> {
     if is_json && html == Some(Path::new(STANDARD)) {
         return Err(one_place("--html", "--json", Path::new(STANDARD)));
     }
