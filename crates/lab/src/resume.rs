@@ -232,23 +232,15 @@ pub fn drawn(path: &Path, plan: &Plan, new_seed: u64) -> Result<Drawn, Error> {
 }
 
 fn drawn_for(study: &StudyRecord, member: Option<&Member>) -> Drawn {
-    let order = match study.analysis.order {
-        Order::Blocks => study::Order::Blocks,
-        Order::Turns => study::Order::Turns,
-    };
-    let turns = study.turns.as_ref().map(|chosen| study::ChosenTurns {
-        turn_milliseconds: chosen.turn_milliseconds,
-        turns: chosen.turns,
-        rounds: chosen.rounds,
-    });
-    Drawn {
-        seed: study.seed,
-        is_balanced: study.balanced_orders,
-        order,
-        up_max: study.analysis.up_max,
+    let AnalysisSettings { order, up_max, .. } = study.analysis;
+    let order = if order == Order::Turns { study::Order::Turns } else { study::Order::Blocks };
+    let turns = study.turns.as_ref().map(|&ChosenTurns { turn_milliseconds, turns, rounds, .. }| study::ChosenTurns {
+        turn_milliseconds,
         turns,
-        rounds_before: member.map_or(0, crate::member::rounds_before),
-    }
+        rounds,
+    });
+    let rounds_before = member.map_or(0, crate::member::rounds_before);
+    Drawn { seed: study.seed, is_balanced: study.balanced_orders, order, up_max, turns, rounds_before }
 }
 
 fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Session) -> Result<Done, Error> {
@@ -343,27 +335,15 @@ fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
 }
 
 fn chosen_turns(turns: &study::ChosenTurns, noise: &MachineNoise) -> ChosenTurns {
-    ChosenTurns {
-        turn_milliseconds: turns.turn_milliseconds,
-        turns: turns.turns,
-        rounds: turns.rounds,
-        white_noise: noise.white,
-        lasting_noise: noise.lasting,
-        correlation_seconds: noise.correlation_seconds,
-    }
+    let study::ChosenTurns { turn_milliseconds, turns, rounds } = *turns;
+    let MachineNoise { white: white_noise, lasting: lasting_noise, correlation_seconds } = *noise;
+    ChosenTurns { turn_milliseconds, turns, rounds, white_noise, lasting_noise, correlation_seconds }
 }
 
 fn table_record(table: &study::Table) -> TableRecord {
-    TableRecord {
-        title: table.title.clone(),
-        workload: table.workload.clone(),
-        metric: table.metric.clone(),
-        rows: table.rows.clone(),
-        columns: table.columns.clone(),
-        only: table.only.clone(),
-        source: table.published.as_ref().map_or_else(String::new, |published| published.source.clone()),
-        published: table.published.as_ref().map_or_else(Vec::new, |published| published.values.clone()),
-    }
+    let study::Table { title, workload, metric, rows, columns, only, published } = table.clone();
+    let (source, published) = published.map(|published| (published.source, published.values)).unwrap_or_default();
+    TableRecord { title, workload, metric, rows, columns, only, source, published }
 }
 
 fn limit_record(limit: &study::Limit) -> LimitRecord {
@@ -371,14 +351,8 @@ fn limit_record(limit: &study::Limit) -> LimitRecord {
         study::Bound::AtMost(value) => (value, false),
         study::Bound::AtLeast(value) => (value, true),
     };
-    LimitRecord {
-        title: limit.title.clone(),
-        workload: limit.workload.clone(),
-        metric: limit.metric.clone(),
-        value,
-        is_least,
-        source: limit.source.clone(),
-    }
+    let study::Limit { title, workload, metric, source, .. } = limit.clone();
+    LimitRecord { title, workload, metric, value, is_least, source }
 }
 
 fn analysis(plan: &Plan) -> AnalysisSettings {
@@ -389,15 +363,9 @@ fn analysis(plan: &Plan) -> AnalysisSettings {
         precision: design.precision,
         rounds_min: design.rounds_min,
         rounds_max: design.rounds_max,
-        order: match plan.drawn.order {
-            study::Order::Blocks => Order::Blocks,
-            study::Order::Turns => Order::Turns,
-        },
+        order: if plan.drawn.order == study::Order::Turns { Order::Turns } else { Order::Blocks },
         up_max: plan.drawn.up_max,
-        mode: match design.mode {
-            study::Mode::Full => Mode::Full,
-            study::Mode::Tune => Mode::Tune,
-        },
+        mode: if design.mode == study::Mode::Tune { Mode::Tune } else { Mode::Full },
         confirmation_rounds: design.confirmation_rounds(),
         screen_rounds: if plan.screens.is_empty() { 0 } else { design.screen_rounds },
         safety_classes: plan.safety.as_ref().and_then(|safety| safety.classes.as_deref()).map(grades),
