@@ -23,12 +23,8 @@ pub fn judge(plan: &Plan, screen: &Screen, rounds: &[Vec<Option<f64>>]) -> Optio
         .collect();
     let of_screen = |row: &Vec<Option<f64>>| screen.scenarios.iter().map(|scenario| row[*scenario]).collect();
     let values: Vec<Vec<Option<f64>>> = rounds.iter().map(of_screen).collect();
-    let keep = Keep {
-        confidence: plan.design.confidence,
-        margin: plan.design.margin,
-        explained: EXPLAINED,
-        factors_max: KEPT_MAX,
-    };
+    let (confidence, margin) = (plan.design.confidence, plan.design.margin);
+    let keep = Keep { confidence, margin, explained: EXPLAINED, factors_max: KEPT_MAX };
     let found = screening(&stats::screening::Screened { levels: &levels, rounds: &values }, &keep)?;
     let named = |pair: [usize; 2]| pair.map(|factor| screen.factors[factor].0.clone());
     let factor = |factor: usize| said(&screen.factors[factor], &found.effects[factor]);

@@ -239,20 +239,11 @@ impl RunContext<'_> {
         if services.is_empty() {
             return Ok(None);
         }
-        let wanted = Wanted {
-            services: &services,
-            data_key: load.data_key(),
-            cpus: &self.trial.cpus.server,
-            network: client.map(Client::network),
-        };
+        let (data_key, network) = (load.data_key(), client.map(Client::network));
+        let wanted = Wanted { services: &services, data_key, cpus: &self.trial.cpus.server, network };
+        let (data, log) = (&self.volumes.data.data_folder, self.volumes.log_folder());
         let listener = &mut ServerListener { run_context: self, out };
-        let served = served::serve(
-            &wanted,
-            &self.volumes.data.data_folder,
-            self.volumes.log_folder(),
-            self.trial.work,
-            listener,
-        );
+        let served = served::serve(&wanted, data, log, self.trial.work, listener);
         let served =
             served.map_err(|error| Stopped { step: "start server".into(), log: error.log(), error: error.into() })?;
         let (facts, commands) = (served.facts(), served.commands.clone());

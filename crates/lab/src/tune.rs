@@ -40,13 +40,10 @@ impl Tune {
     /// All compete but controls and those that a screen left out; `known` is what was decided before.
     pub fn new(plan: &Plan, known: Vec<Decision>, left_out: &[bool]) -> Tune {
         let scenarios = crate::resume::scenarios(plan);
+        let of_workload = |workload: &String| groups(plan, (&scenarios, left_out), workload);
         Tune {
             mode: plan.design.mode,
-            groups: plan
-                .workloads()
-                .iter()
-                .flat_map(|workload| groups(plan, (&scenarios, left_out), workload))
-                .collect(),
+            groups: plan.workloads().iter().flat_map(of_workload).collect(),
             labels: scenarios.iter().map(|scenario| scenario.label.clone()).collect(),
             baselines: scenarios.iter().map(|scenario| scenario.baseline).collect(),
             known,
@@ -86,11 +83,8 @@ impl Tune {
             return found;
         }
         for group in &self.groups {
-            let looks = Looks {
-                alpha: (1.0 - rules.confidence) / self.alike(group) as f64,
-                rounds_max: rules.rounds_max,
-                candidates: group.members.len(),
-            };
+            let alpha = (1.0 - rules.confidence) / self.alike(group) as f64;
+            let looks = Looks { alpha, rounds_max: rules.rounds_max, candidates: group.members.len() };
             let members = &group.members;
             let standing: Vec<usize> = (0..members.len()).filter(|cell| !self.worse[members[*cell]]).collect();
             let may_beat = |it: usize, cell: usize| standings[members[it]].may_beat(&standings[members[cell]]);

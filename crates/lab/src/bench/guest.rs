@@ -87,14 +87,8 @@ impl Guest {
         sink(Record::Step { name: "image".into(), seconds: preparing.elapsed().as_secs_f64() });
         let starting = Instant::now();
         let child = self.start(kernel, spec, &images)?;
-        let log = self.work.trial_log();
-        let process = TrialProcess {
-            spec,
-            interrupted,
-            log: log.clone(),
-            opening: self.opening(spec, images),
-            after: Some(boot::READY),
-        };
+        let (log, opening) = (self.work.trial_log(), self.opening(spec, images));
+        let process = TrialProcess { spec, interrupted, log: log.clone(), opening, after: Some(boot::READY) };
         let mut last_heard = starting;
         let end = Talk::begin(process, child).follow_to_end(&mut |heard| {
             last_heard = Instant::now();

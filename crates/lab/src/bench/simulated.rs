@@ -51,14 +51,8 @@ pub struct Simulated {
 impl Simulated {
     /// A quiet machine on which every scenario is the same.
     pub fn new(seed: u64, metric: &str) -> Simulated {
-        Simulated {
-            seed,
-            noise: 0.03,
-            metric: metric.to_string(),
-            trial_seconds: 10.0,
-            clock: 1_000_000_000.0,
-            ..Simulated::default()
-        }
+        let (metric, clock) = (metric.to_string(), 1_000_000_000.0);
+        Simulated { seed, noise: 0.03, metric, trial_seconds: 10.0, clock, ..Simulated::default() }
     }
 
     /// How many trials it was asked for.

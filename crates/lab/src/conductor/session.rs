@@ -143,16 +143,12 @@ impl<'a> Session<'a> {
     fn row(&self, seats: &[Seat], (phase, round): (Phase, u32)) -> Vec<Option<f64>> {
         let mut row = vec![None; self.plan.scenarios.len()];
         for workload in self.plan.workloads() {
-            let figure = |seat: &Seat| {
-                let scenario = &self.plan.scenarios[seat.scenario];
-                let value = self.done.value(&scenario.label, place(*seat, phase, round))?;
-                let is_shared = groups::is_shared(self.plan, seat.scenario);
-                (scenario.workload == workload).then_some(Figure {
-                    scenario: seat.scenario,
-                    group: seat.group,
-                    is_shared,
-                    value,
-                })
+            let figure = |&seat: &Seat| {
+                let Seat { scenario, group, .. } = seat;
+                let planned = &self.plan.scenarios[scenario];
+                let value = self.done.value(&planned.label, place(seat, phase, round))?;
+                let is_shared = groups::is_shared(self.plan, scenario);
+                (planned.workload == workload).then_some(Figure { scenario, group, is_shared, value })
             };
             let figures: Vec<Figure> = seats.iter().filter_map(figure).collect();
             adjusted(&figures).into_iter().for_each(|(scenario, value)| row[scenario] = Some(value));

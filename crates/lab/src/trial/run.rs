@@ -39,7 +39,7 @@ impl RunContext<'_> {
             storage::drop_caches().map_err(Stopped::at("cool"))?;
         }
         out.say(&Record::RunStarted { run, warm_up });
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
         let sampler = Sampler::start(
             self.volumes.data.device_name.as_deref(),
             self.volumes.log_device(),
@@ -76,16 +76,8 @@ impl RunContext<'_> {
             outcome.seconds =
                 turns.charge(&mut metrics, &self.primary().unwrap_or_default(), outcome.seconds, flush_seconds);
         }
-        let record = Run {
-            run,
-            warm_up,
-            started: wall,
-            seconds: outcome.seconds,
-            metrics,
-            latencies: outcome.latencies,
-            series: outcome.series,
-        };
-        out.say(&Record::Run(record));
+        let (seconds, latencies, series) = (outcome.seconds, outcome.latencies, outcome.series);
+        out.say(&Record::Run(Run { run, warm_up, started, seconds, metrics, latencies, series }));
         // Of turns, what was asked for is judged and said at their end.
         let of_asked = if turns.is_some() { Vec::new() } else { outcome.asked.notes() };
         say_notes(of_asked.into_iter().chain(outcome.notes), warm_up, turns, out);
