@@ -66,9 +66,7 @@ impl Contents {
 
     /// Scenarios that were shown to be worse than another, in the order in which they were.
     pub fn worse(&self) -> impl Iterator<Item = &Worse> {
-        self.decisions
-            .iter()
-            .filter_map(|decision| if let Decision::Worse(worse) = decision { Some(worse) } else { None })
+        self.decisions.iter().filter_map(|one| if let Decision::Worse(worse) = one { Some(worse) } else { None })
     }
 
     /// Whether a power cut or a failing disk is asked for in the same way twice. A `cache` that is left out is that of the scenario's own disk;

@@ -286,36 +286,27 @@ fn differences<'a>(
     known: &dyn Fn(u32) -> Option<&'a Member>,
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let mut differ = |what: &str, a: &str, b: &str| {
+    let mut differ = |what: &str, of: &dyn Fn(&StudyRecord) -> String| {
+        let (a, b) = (of(a), of(b));
         if a != b {
             found.push(format!("{what} was {a}, here {b}"));
         }
     };
-    differ("the study", &format!("`{}`", a.name), &format!("`{}`", b.name));
+    differ("the study", &|study| format!("`{}`", study.name));
     let missing = |labels: &[String], others: &[String]| -> Vec<String> {
         labels.iter().filter(|label| !others.contains(label)).cloned().collect()
     };
     let (only_a, only_b) = (missing(a_labels, b_labels), missing(b_labels, a_labels));
     if only_a.is_empty() && only_b.is_empty() {
         // A damaged file may have any letters.
-        let short = |study: &StudyRecord| study.hash.chars().take(12).collect::<String>();
-        differ("the hash of the study's settings", &short(a), &short(b));
+        differ("the hash of the study's settings", &|study| study.hash.chars().take(12).collect());
     }
-    differ("surefoot's version", &a.surefoot_version, &b.surefoot_version);
-    differ("the seed", &a.seed.to_string(), &b.seed.to_string());
-    differ(
-        "how a round goes (`design.order`)",
-        &format!("{:?}", a.analysis.order).to_lowercase(),
-        &format!("{:?}", b.analysis.order).to_lowercase(),
-    );
-    differ(
-        "how many scenarios are up at once",
-        &format!("{:?}", a.analysis.up_max),
-        &format!("{:?}", b.analysis.up_max),
-    );
-    differ("rounds of a member", &a.analysis.rounds_min.to_string(), &b.analysis.rounds_min.to_string());
-    let of_analysis = |study: &StudyRecord| format!("{} and {}", study.analysis.confidence, study.analysis.margin);
-    differ("confidence and margin", &of_analysis(a), &of_analysis(b));
+    differ("surefoot's version", &|study| study.surefoot_version.clone());
+    differ("the seed", &|study| study.seed.to_string());
+    differ("how a round goes (`design.order`)", &|study| format!("{:?}", study.analysis.order).to_lowercase());
+    differ("how many scenarios are up at once", &|study| format!("{:?}", study.analysis.up_max));
+    differ("rounds of a member", &|study| study.analysis.rounds_min.to_string());
+    differ("confidence and margin", &|study| format!("{} and {}", study.analysis.confidence, study.analysis.margin));
     if !only_a.is_empty() {
         found.push(format!("without the scenarios {}", only_a.join(", ")));
     }

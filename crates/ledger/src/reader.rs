@@ -334,15 +334,9 @@ impl Reader {
             // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
             let metrics: BTreeMap<Arc<str>, f64> = named.collect();
             let whole = rest.is_empty() && known;
-            Ok(whole.then_some(RunRow {
-                id: row.get(0)?,
-                trial: row.get(1)?,
-                run: row.get(2)?,
-                warm_up: row.get(3)?,
-                started: row.get(4)?,
-                seconds: row.get(5)?,
-                metrics,
-            }))
+            let (id, trial, run) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (warm_up, started, seconds) = (row.get(3)?, row.get(4)?, row.get(5)?);
+            Ok(whole.then_some(RunRow { id, trial, run, warm_up, started, seconds, metrics }))
         })?;
         let damaged = || Error::Damaged { path: self.path.clone(), what: "a run's figures".into() };
         rows.into_iter().map(|row| row.ok_or_else(damaged)).collect()
