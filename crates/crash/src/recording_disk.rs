@@ -116,17 +116,11 @@ impl Start {
     /// When it does not start, or its log has not the room that it may take.
     pub(crate) fn start(self, log: Option<LogFile>) -> Result<Disk, Error> {
         std::fs::create_dir_all(&self.mount_point).map_err(Error::Folder)?;
-        let options = Options {
-            mount_point: self.mount_point,
-            log,
-            disk_bytes: self.disk_bytes,
-            profile: self.drive.profile,
-            cache: self.drive.rules.cache,
-            seed: self.seed,
-        };
+        let Start { mount_point, disk_bytes, drive: Drive { rules, profile }, seed, is_limited } = self;
+        let options = Options { mount_point, log, disk_bytes, profile, cache: rules.cache, seed };
         let mut command = Command::new(std::env::current_exe().map_err(Error::Program)?);
         command.arg("disk");
-        if self.is_limited {
+        if is_limited {
             memory_limit::start_outside(&mut command).map_err(Error::Limit)?;
         }
         Ok(Disk::start(command, &options)?)

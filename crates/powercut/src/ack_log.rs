@@ -50,11 +50,8 @@ pub fn last_acknowledged_nanoseconds(attempts: &[Attempt]) -> u64 {
 /// At the first line that is none.
 pub fn read(text: &str) -> Result<Vec<Attempt>, Error> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole
-        .lines()
-        .enumerate()
-        .map(|(index, line)| parse(line).ok_or_else(|| Error { line: index + 1, text: line.into() }))
-        .collect()
+    let read = |(line, text)| parse(text).ok_or_else(|| Error { line, text: text.into() });
+    (1..).zip(whole.lines()).map(read).collect()
 }
 
 fn parse(line: &str) -> Option<Attempt> {

@@ -15,11 +15,8 @@ pub struct Ahead {
 impl Ahead {
     /// From one question: when it was asked and answered by our clock, and what the other said.
     pub fn of(asked_nanoseconds: u64, said_nanoseconds: u64, answered_nanoseconds: u64) -> Ahead {
-        let said = i128::from(said_nanoseconds);
-        Ahead {
-            least_nanoseconds: said - i128::from(answered_nanoseconds),
-            most_nanoseconds: said - i128::from(asked_nanoseconds),
-        }
+        let [asked, said, answered] = [asked_nanoseconds, said_nanoseconds, answered_nanoseconds].map(i128::from);
+        Ahead { least_nanoseconds: said - answered, most_nanoseconds: said - asked }
     }
 
     /// How much is not known.

@@ -82,10 +82,7 @@ impl Recorder {
     }
 
     fn whole(&self) -> Result<(), Full> {
-        match &self.log {
-            Log::Early(reason) => Err(Full(reason.clone())),
-            Log::Open(_) | Log::Closed => Ok(()),
-        }
+        if let Log::Early(reason) = &self.log { Err(Full(reason.clone())) } else { Ok(()) }
     }
 
     fn add(&mut self, event: &Event) {

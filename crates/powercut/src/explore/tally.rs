@@ -81,13 +81,9 @@ impl Tally {
         let lost_commits = lost_alone(verdict);
         for (kind, words) in kinds(verdict).zip(&verdict.faults) {
             let image = || Image { point, choice: at.shortened(choice) };
-            let example = self.kinds.entry(kind).or_insert_with(|| Example {
-                image: image(),
-                words: words.clone(),
-                lost_commits,
-                missing,
-                images: HashSet::new(),
-            });
+            let images = HashSet::new();
+            let new = || Example { image: image(), words: words.clone(), lost_commits, missing, images };
+            let example = self.kinds.entry(kind).or_insert_with(new);
             example.images.insert(hash);
             // The example that loses most, and of these the one that names least.
             if (Reverse(lost_commits), missing) < (Reverse(example.lost_commits), example.missing) {
