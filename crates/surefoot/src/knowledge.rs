@@ -5,9 +5,6 @@ use report::{Input, Knowledge};
 
 /// A results file's report, knowing all that there are.
 pub fn told(input: Input) -> Input {
-    input.knowing(Knowledge {
-        files: services::files,
-        reads_back: storage::reads_back,
-        is_choice: workloads::is_choice,
-    })
+    let (files, reads_back, is_choice) = (services::files, storage::reads_back, workloads::is_choice);
+    input.knowing(Knowledge { files, reads_back, is_choice })
 }

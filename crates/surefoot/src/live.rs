@@ -264,12 +264,8 @@ fn wanted(plan: &Plan) -> Wanted {
         Some((index, baseline(plan, one)?)).filter(|(a, b)| a != b && !one.control)
     };
     let design = &plan.design;
-    Wanted {
-        pairs: plan.scenarios.iter().enumerate().filter_map(of).collect(),
-        confidence: design.confidence,
-        precision: design.precision,
-        rounds_min: design.rounds_min as usize,
-    }
+    let (pairs, rounds_min) = (plan.scenarios.iter().enumerate().filter_map(of).collect(), design.rounds_min as usize);
+    Wanted { pairs, confidence: design.confidence, precision: design.precision, rounds_min }
 }
 
 /// The end of a program's own messages, each line on one of its own and set in.

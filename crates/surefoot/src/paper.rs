@@ -18,12 +18,9 @@ pub fn pdf(document: &[u8]) -> Result<Vec<u8>, Failure> {
             .hint("install the package surefoot-pdf, which `make package` makes beside surefoot's; in surefoot's sources `cargo build --release -p surefoot-pdf` makes it in target/release; or write --html and print that from a browser")
     })?;
     let cannot = || format!("cannot run {}", program.display());
-    let mut child = Command::new(&program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(cannot)?;
+    let mut command = Command::new(&program);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(cannot)?;
     // It reads all before it writes. One that ended before says why itself.
     let written = child.stdin.take().expect("it was asked for").write_all(document);
     let output = child.wait_with_output().with_context(cannot)?;

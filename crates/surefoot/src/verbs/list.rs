@@ -106,15 +106,9 @@ fn explain(what: &str) -> Option<String> {
 
 fn table(settings: &[Setting]) -> String {
     let mut out = String::new();
-    for setting in settings {
-        let default = setting.default.map_or("none", |written| if written.is_empty() { "\"\"" } else { written });
-        let _ = writeln!(
-            out,
-            "  {} = {} (default {default})\n      {}",
-            setting.name,
-            setting.kind.allowed(),
-            setting.help
-        );
+    for Setting { name, kind, default, help } in settings {
+        let default = default.map_or("none", |written| if written.is_empty() { "\"\"" } else { written });
+        let _ = writeln!(out, "  {name} = {} (default {default})\n      {help}", kind.allowed());
     }
     out
 }

@@ -86,11 +86,8 @@ fn print_members(args: &PlanArgs, plan: &Plan) -> Result<(), Failure> {
     let Some(members) = args.members else { return Ok(()) };
     let said = if args.spread.is_some() { "as you say" } else { "assumed; `--spread` says otherwise" };
     let (hosts, rounds) = text.split_once(',').unwrap_or((text, ""));
-    println!(
-        "fleet:      hosts differ by {}, a comparison strays by {} from round to round ({said})",
-        hosts.trim(),
-        rounds.trim()
-    );
+    let (hosts, rounds) = (hosts.trim(), rounds.trim());
+    println!("fleet:      hosts differ by {hosts}, a comparison strays by {rounds} from round to round ({said})");
     members::lines(plan, members, spread).iter().for_each(|line| println!("            {line}"));
     Ok(())
 }

@@ -32,11 +32,8 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     }
     let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
     if url.target != "/" {
-        let error = anyhow!(
-            "{}: a log has whole paths, which are asked for as they are: `{}` has no effect",
-            args.url,
-            url.target
-        );
+        let (url, path) = (&args.url, &url.target);
+        let error = anyhow!("{url}: a log has whole paths, which are asked for as they are: `{path}` has no effect");
         return Err(bad(error).hint("give the server alone, like http://127.0.0.1:8080"));
     }
     let of_databases = [

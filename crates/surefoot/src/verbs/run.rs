@@ -9,6 +9,7 @@ use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
 use crate::{interrupt, knowledge, live};
 use anyhow::anyhow;
+use crash::plan::Plan;
 use lab::bench::guest::Guest;
 use lab::bench::host::{Clock, Host};
 use lab::bench::{Bench as _, OfThisMachine};
@@ -91,15 +92,11 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         measure_noise(&mut loaded, &work, args.quiet || args.json)?;
     }
     let program = std::env::current_exe()?;
-    let mut bench = OfThisMachine {
-        host: Host {
-            program: program.clone(),
-            work: work.clone(),
-            client: client.as_ref().map(client::Client::for_trials),
-            clock: Clock::start(),
-        },
-        guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
-    };
+    let guests = loaded.plan.scenarios.iter().map(|scenario| &scenario.guest);
+    let guest = Guest::new(program.clone(), work.clone(), guests)?;
+    let of_trials = client.as_ref().map(client::Client::for_trials);
+    let host = Host { program, work: work.clone(), client: of_trials, clock: Clock::start() };
+    let mut bench = OfThisMachine { host, guest };
     draw(&mut loaded, place.as_ref())?;
     if measured == Measured::Everything {
         require_room(&loaded, &work)?;
@@ -188,7 +185,7 @@ fn require_places(args: &RunArgs, loaded: &Loaded) -> Result<(), Failure> {
 }
 
 /// What the machine is now, with the files that the study reads, surefoot itself, and its load agent's machine.
-fn facts(bench: &OfThisMachine, plan: &crash::plan::Plan, client: Option<&client::Client>) -> BTreeMap<String, String> {
+fn facts(bench: &OfThisMachine, plan: &Plan, client: Option<&client::Client>) -> BTreeMap<String, String> {
     let of_surefoot = [("surefoot".to_string(), env!("SUREFOOT_VERSION").to_string())];
     let of_client = client.into_iter().flat_map(|client| client.facts.clone());
     bench.machine().into_iter().chain(lab::inputs::facts(plan)).chain(of_surefoot).chain(of_client).collect()
@@ -211,12 +208,7 @@ pub(super) fn unusable(error: sandbox::work::Error) -> Failure {
 }
 
 /// What the devices and CPUs can give, once for a study: a session that goes on stands on the same machine.
-fn probe(
-    plan: &crash::plan::Plan,
-    opened: &mut Opened,
-    bench: &mut OfThisMachine,
-    live: &mut live::Live,
-) -> Result<(), Failure> {
+fn probe(plan: &Plan, opened: &mut Opened, bench: &mut OfThisMachine, live: &mut live::Live) -> Result<(), Failure> {
     let Some(seconds) = lab::probe::seconds(plan, expected_seconds(plan)).filter(|_| opened.done.count() == 0) else {
         return Ok(());
     };
@@ -235,12 +227,8 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     } else {
         let (results, page) = (loaded.results.to_string_lossy(), html.to_string_lossy());
         let work = args.study.work.as_ref().map(|work| work.to_string_lossy());
-        let place = report::Place {
-            study: Some(&args.study.study),
-            work: work.as_deref(),
-            results: Some(&results),
-            page: Some(&page),
-        };
+        let (study, work) = (Some(&*args.study.study), work.as_deref());
+        let place = report::Place { study, work, results: Some(&results), page: Some(&page) };
         super::report::terminal(&input, &place, args.full)
     };
     // All is measured and kept: that nobody reads on is no failure.
@@ -284,7 +272,7 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
 }
 
 /// Refuses trials that are certain to be ended before they are over: they would take hours, and have no figure.
-fn require_time(plan: &crash::plan::Plan, measured: Measured) -> Result<(), Failure> {
+fn require_time(plan: &Plan, measured: Measured) -> Result<(), Failure> {
     let overlong = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), certainly_overlong(plan, one)?)));
     let overlong: Vec<(String, String)> = overlong.collect();
     if overlong.is_empty() || measured != Measured::Everything {

@@ -32,10 +32,8 @@ pub fn run(args: &SlurmArgs) -> Result<Status, Failure> {
     let job = submit(&path)?;
     std::fs::write(folder.join(JOB), format!("{job}\n"))?;
     println!("submitted job {job}: {} members, a node each", args.nodes);
-    println!(
-        "`surefoot fleet status {0}` shows how far they are, `surefoot fleet collect {0}` the answer",
-        folder.display()
-    );
+    let folder = folder.display();
+    println!("`surefoot fleet status {folder}` shows how far they are, `surefoot fleet collect {folder}` the answer");
     Ok(Status::Answered)
 }
 

@@ -32,13 +32,8 @@ pub fn spread(text: &str) -> Result<Spread, Failure> {
 /// Lines of hosts by rounds, each with its interval and its time.
 pub fn lines(plan: &Plan, members: u32, spread: Spread) -> Vec<String> {
     let of = |hosts: u32, rounds: u32| {
-        let half = half_width(
-            hosts as usize,
-            rounds as usize,
-            spread.hosts.ln_1p(),
-            spread.rounds.ln_1p(),
-            plan.design.confidence,
-        );
+        let (of_hosts, of_rounds) = (spread.hosts.ln_1p(), spread.rounds.ln_1p());
+        let half = half_width(hosts as usize, rounds as usize, of_hosts, of_rounds, plan.design.confidence);
         let each = format_seconds((estimate::round_seconds(plan) * f64::from(rounds) / 60.0).ceil() * 60.0);
         format!("{hosts} hosts × {rounds} rounds: ±{:.1} %, {each} each", half.exp_m1() * 100.0)
     };

@@ -126,12 +126,8 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     let bar = ProgressBar::new(log.statements());
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
     let mut done = 0.0;
-    let means = Means {
-        connect: &|| target.connect(),
-        pace: args.speed.map_or(Pace::Closed, Pace::AsLogged),
-        threads: usize::from(args.threads),
-        interrupted: &interrupt::INTERRUPTED,
-    };
+    let (pace, threads) = (args.speed.map_or(Pace::Closed, Pace::AsLogged), usize::from(args.threads));
+    let means = Means { connect: &|| target.connect(), pace, threads, interrupted: &interrupt::INTERRUPTED };
     let driven = Replay::new(&log, 1).run(&log, &means, &mut |second, rate| {
         done += rate;
         bar.set_position(done as u64);
