@@ -79,6 +79,12 @@ impl Failure {
         }
     }
 
+    /// The same, where there is something to do.
+    pub fn hinted(self, text: Option<impl Into<String>>) -> Failure {
+        let Some(text) = text else { return self };
+        self.hint(text)
+    }
+
     /// Prints it to standard error and gives the exit status.
     pub fn report(&self) -> ExitCode {
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

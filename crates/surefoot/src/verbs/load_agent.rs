@@ -33,6 +33,5 @@ fn refused(error: agent::Error) -> Failure {
         }
         _ => None,
     };
-    let failure = Failure::new(Status::BadStudy, error);
-    if let Some(hint) = hint { failure.hint(hint) } else { failure }
+    Failure::new(Status::BadStudy, error).hinted(hint)
 }

@@ -97,9 +97,5 @@ pub(super) fn explained(error: MergeError) -> Failure {
         MergeError::Ledger(ledger::Error::Sqlite { .. }) => Status::Fault,
         _ => Status::BadStudy,
     };
-    let failure = Failure::new(status, error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    Failure::new(status, error).hinted(hint)
 }

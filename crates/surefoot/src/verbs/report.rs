@@ -91,12 +91,8 @@ fn fleet(
 /// What a reader of results meets: a fleet's have an answer of another kind.
 pub fn of_results(error: report::Error) -> Failure {
     let is_fleet = matches!(error, report::Error::Fleet(_));
-    let failure = unreadable(error.into());
-    if is_fleet {
-        failure.hint("`surefoot report` has a fleet's own answer; its --member K shows one member")
-    } else {
-        failure
-    }
+    let hint = "`surefoot report` has a fleet's own answer; its --member K shows one member";
+    unreadable(error.into()).hinted(is_fleet.then_some(hint))
 }
 
 /// What is written, and where.

@@ -290,10 +290,7 @@ fn ask_guard(loaded: &Loaded) -> Result<(), Failure> {
     let hint = std::error::Error::source(&error)
         .and_then(|source| source.downcast_ref::<storage::Refusal>())
         .and_then(|refusal| refusal.hint.clone());
-    match hint {
-        Some(hint) => Err(Failure::new(status, error).hint(hint)),
-        None => Err(Failure::new(status, error)),
-    }
+    Err(Failure::new(status, error).hinted(hint))
 }
 
 /// Refuses a disk without room for the image files before the study is begun: then it would keep its settings and its disk.
