@@ -82,14 +82,14 @@ impl Database {
                 }
             }
         };
-        Ok(match look {
-            Err(outcome) => nothing(outcome),
-            Ok(look) => {
-                let outcome = look.damage.map_or(RecoveryOutcome::Up, RecoveryOutcome::Damaged);
-                Found { outcome, streams: look.streams, wrong: look.wrong, logged: look.logged }
-            }
-        })
+        Ok(look.map_or_else(nothing, found))
     }
+}
+
+/// What a database holds that came up.
+pub fn found(look: commits::Look) -> Found {
+    let outcome = look.damage.map_or(RecoveryOutcome::Up, RecoveryOutcome::Damaged);
+    Found { outcome, streams: look.streams, wrong: look.wrong, logged: look.logged }
 }
 
 /// Of what did not come up, nothing can be read.

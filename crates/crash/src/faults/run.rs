@@ -1,7 +1,7 @@
 //! A client at work on a disk that may fail: what it does and what it is told.
 
 use super::database::Database;
-use crate::recovery::nothing;
+use crate::recovery::{found, nothing};
 use load::sql::Place;
 use powercut::fault::verdict::{End, Look, Transcript, Tried};
 use powercut::verdict::{Found, RecoveryOutcome};
@@ -175,13 +175,7 @@ impl<'a> Run<'a> {
         let look = self.load.look(&self.place, &tried);
         self.waited("read all", started);
         let tried = self.transcript.tried.len();
-        let found = match look {
-            Ok(look) => {
-                let outcome = look.damage.map_or(RecoveryOutcome::Up, RecoveryOutcome::Damaged);
-                Found { outcome, streams: look.streams, wrong: look.wrong, logged: look.logged }
-            }
-            Err(error) => nothing(RecoveryOutcome::Down(words(&error))),
-        };
+        let found = look.map_or_else(|error| nothing(RecoveryOutcome::Down(words(&error))), found);
         self.did(&format!("read all: {}", describe(&found)));
         self.transcript.looks.push(Look { tried, found });
     }
