@@ -131,13 +131,8 @@ impl Measurement {
     /// filesystem from coming up. None where it died before the first recovery.
     pub fn killed(self, why: &str) -> Option<Box<Safety>> {
         let (mut safety, example) = (self.safety?, self.recovering?);
-        let finding = Finding {
-            what: format!("the kernel itself dies of the recovery: {why}"),
-            images: 1,
-            example,
-            lacks: String::new(),
-            checked: String::new(),
-        };
+        let what = format!("the kernel itself dies of the recovery: {why}");
+        let finding = Finding { what, images: 1, example, ..Finding::default() };
         // The worst come first.
         let place = if safety.grade > Grade::E { safety.findings.len() } else { 0 };
         safety.findings.insert(place, finding);

@@ -62,14 +62,9 @@ fn costs(plan: &Plan) -> Option<Costs> {
     }
     let scenarios = plan.scenarios.len() + groups::repeated(plan).len();
     let unmeasured: f64 = plan.scenarios.iter().map(|scenario| estimate::unmeasured_seconds(plan, scenario)).sum();
-    Some(Costs {
-        up,
-        scenarios,
-        trial_seconds: unmeasured / plan.scenarios.len() as f64,
-        between_seconds: BETWEEN_SECONDS,
-        // Nothing was found where it was looked for (docs/turns.md).
-        provisioning_spread: 0.0,
-    })
+    let trial_seconds = unmeasured / plan.scenarios.len() as f64;
+    // Of the spread of provisioning nothing was found where it was looked for (docs/turns.md).
+    Some(Costs { up, scenarios, trial_seconds, between_seconds: BETWEEN_SECONDS, provisioning_spread: 0.0 })
 }
 
 fn wanted(plan: &Plan, half_width: f64, said: &Said) -> Wanted {

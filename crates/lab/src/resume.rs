@@ -34,16 +34,13 @@ fn key(scenario: &str, place: Place) -> Key {
 #[derive(Debug, Default)]
 pub struct Done {
     trials: HashMap<Key, (TrialState, Option<f64>)>,
-    decisions: Vec<Decision>,
-    retry_failed: bool,
+    /// What was decided at round ends of earlier sessions, in order.
+    pub decisions: Vec<Decision>,
+    /// Whether what failed is done again.
+    pub retry_failed: bool,
 }
 
 impl Done {
-    /// Whether what failed is done again.
-    pub fn retry_failed(&self) -> bool {
-        self.retry_failed
-    }
-
     /// How a trial ended, if it did.
     pub fn state(&self, scenario: &str, place: Place) -> Option<TrialState> {
         self.trials.get(&key(scenario, place)).map(|trial| trial.0)
@@ -67,11 +64,6 @@ impl Done {
     /// Whether a main round after this one was begun, so that what was decided before it stands.
     pub fn went_on_after(&self, round: u32) -> bool {
         self.trials.keys().any(|(_, phase, other, _)| *phase == Phase::Main && *other > round)
-    }
-
-    /// What was decided at round ends of earlier sessions, in order.
-    pub fn decisions(&self) -> &[Decision] {
-        &self.decisions
     }
 
     /// Notes a trial that ended now.

@@ -211,12 +211,7 @@ impl Tune {
 
 impl Group {
     fn observations(&self, values: &Values) -> Observations {
-        let cell = |scenario: &usize| Cell {
-            label: values.scenarios[*scenario].clone(),
-            levels: std::collections::BTreeMap::new(),
-            control: false,
-            baseline: false,
-        };
+        let cell = |scenario: &usize| Cell { label: values.scenarios[*scenario].clone(), ..Cell::default() };
         Observations {
             cells: self.members.iter().map(cell).collect(),
             rounds: values.rounds.iter().map(|row| self.members.iter().map(|member| row[*member]).collect()).collect(),

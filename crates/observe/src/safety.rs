@@ -52,7 +52,7 @@ impl Grade {
 }
 
 /// How many of the images had a fault, and one of them to look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What was seen: "mount: structure needs cleaning", "rows of stream 0 have a hole after 17".
     pub what: String,

@@ -4,7 +4,7 @@ use crate::interval::mean;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scenario.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
     /// Its label.
     pub label: String,

@@ -4,6 +4,7 @@ use super::event::{Cut, Error, Event, Stop};
 use super::session::Session;
 use crash::plan::Plan;
 use ledger::model::{Decision, Phase, Worse};
+use stats::{Observations, Rules, StopDecision};
 use study::Mode;
 
 /// Runs rounds, and says why they ended.
@@ -46,11 +47,10 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
         Mode::Full => (enough(session, &rules), Vec::new()),
         Mode::Tune => look(session, round, &rules)?,
     };
-    let enough = decisions.iter().all(stats::StopDecision::is_enough);
-    let is_any = |wanted: &stats::StopDecision| decisions.iter().any(|decision| decision == wanted);
-    let are_none_known = decisions
-        .iter()
-        .all(|decision| matches!(decision, stats::StopDecision::OneLeft | stats::StopDecision::NothingLeft));
+    let enough = decisions.iter().all(StopDecision::is_enough);
+    let is_any = |wanted: &StopDecision| decisions.iter().any(|decision| decision == wanted);
+    let is_unknown = |decision: &StopDecision| matches!(decision, StopDecision::OneLeft | StopDecision::NothingLeft);
+    let are_none_known = decisions.iter().all(is_unknown);
     let dropped = found.iter().map(|worse| {
         let what = if worse.stays { "is shown to be worse" } else { "is dropped" };
         let behind = worse.behind_at_least * 100.0;
@@ -58,7 +58,7 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
     });
     let words = decisions.iter().map(ToString::to_string).chain(dropped).collect::<Vec<_>>().join("; ");
     let stop = match () {
-        () if are_none_known && is_any(&stats::StopDecision::NothingLeft) => Stop::NothingToCompare,
+        () if are_none_known && is_any(&StopDecision::NothingLeft) => Stop::NothingToCompare,
         () if are_none_known => Stop::OneLeft,
         () => Stop::PrecisionReached,
     };
@@ -66,17 +66,13 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
 }
 
 /// The stop rule, workload by workload: enough when every one has enough.
-fn enough(session: &Session, rules: &stats::Rules) -> Vec<stats::StopDecision> {
+fn enough(session: &Session, rules: &Rules) -> Vec<StopDecision> {
     let of = |workload: &String| stats::enough(&observations(session, workload), rules);
     session.plan.workloads().iter().map(of).collect()
 }
 
 /// Drops what is shown to be worse; where a later session walks through the round, what was decided then.
-fn look(
-    session: &mut Session,
-    round: u32,
-    rules: &stats::Rules,
-) -> Result<(Vec<stats::StopDecision>, Vec<Worse>), Error> {
+fn look(session: &mut Session, round: u32, rules: &Rules) -> Result<(Vec<StopDecision>, Vec<Worse>), Error> {
     let standings = session.standings()?;
     session.tune.recall(round);
     let mut found = Vec::new();
@@ -87,7 +83,7 @@ fn look(
     Ok((session.tune.enough(&session.values, &standings, rules), found))
 }
 
-fn observations(session: &Session, workload: &str) -> stats::Observations {
+fn observations(session: &Session, workload: &str) -> Observations {
     let scenarios = &session.plan.scenarios;
     let is_column = |i: &usize| scenarios[*i].workload == workload && !session.is_left_out(*i);
     let columns: Vec<usize> = (0..scenarios.len()).filter(is_column).collect();
@@ -99,20 +95,14 @@ fn observations(session: &Session, workload: &str) -> stats::Observations {
     });
     let rounds = session.values.rounds.iter().map(|row| columns.iter().map(|i| row[*i]).collect());
     // Widths do not depend on which way is better.
-    stats::Observations { cells: cells.collect(), rounds: rounds.collect(), more_is_better: true }
+    Observations { cells: cells.collect(), rounds: rounds.collect(), more_is_better: true }
 }
 
 /// The rules of analysis that a plan declares.
-pub(super) fn rules(plan: &Plan) -> stats::Rules {
+pub(super) fn rules(plan: &Plan) -> Rules {
     let design = &plan.design;
-    stats::Rules {
-        confidence: design.confidence,
-        margin: design.margin,
-        precision: design.precision,
-        rounds_min: design.rounds_min,
-        rounds_max: design.rounds_max,
-        // Widths are looked at, whatever level claims are held at.
-        looks: 1,
-        share: 1.0,
-    }
+    let (confidence, margin, precision) = (design.confidence, design.margin, design.precision);
+    let (rounds_min, rounds_max) = (design.rounds_min, design.rounds_max);
+    // Widths are looked at, whatever level claims are held at.
+    Rules { confidence, margin, precision, rounds_min, rounds_max, looks: 1, share: 1.0 }
 }

@@ -3,13 +3,14 @@
 
 use super::event::{Ended, Error, Event, Stop, What};
 use super::session::Session;
-use crate::bench::{self, End, guest};
+use crate::bench::{End, guest};
 use crash::plan::PlannedScenario;
 use crash::safety::{Measurement, spec, spec_of_faults, why_not};
 use ledger::model::{MeasuredFaults, MeasuredSafety, Scenario};
 use observe::record::{Failure, Record};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
+use study::Safety;
 
 /// Measures both, as far as the study asks for them, of every scenario of which that is not known. The study would stop for this
 /// reason: gives why it does.
@@ -45,11 +46,11 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
 }
 
 /// Of every scenario of which it is not known. Whether the user interrupted.
-fn measure_all(session: &mut Session, settings: &study::Safety, what: What) -> Result<bool, Error> {
+fn measure_all(session: &mut Session, settings: &Safety, what: What) -> Result<bool, Error> {
     let plan = session.plan;
     let asked = asked(settings, what);
     let known = known(session, what, &asked)?;
-    let again = session.done.retry_failed();
+    let again = session.done.retry_failed;
     // The last word counts.
     let is_known = |label: &str| {
         known.iter().rfind(|(scenario, _)| scenario == label).is_some_and(|(_, has_result)| *has_result || !again)
@@ -77,7 +78,7 @@ fn measure_all(session: &mut Session, settings: &study::Safety, what: What) -> R
 }
 
 /// How it is asked, in plain form.
-fn asked(settings: &study::Safety, what: What) -> Value {
+fn asked(settings: &Safety, what: What) -> Value {
     match what {
         What::PowerCuts => serde_json::to_value(settings.of_power_cuts()),
         What::Faults => serde_json::to_value(settings),
@@ -110,24 +111,16 @@ fn keep(session: &mut Session, what: What, scenario: &str, asked: &Value, now: f
         Ended::Not(reason) => (None, None, Some(reason)),
         Ended::Interrupted => return Ok(true),
     };
+    let (writer, member) = (&mut session.writer, None);
     match what {
-        What::PowerCuts => {
-            session.writer.safety(&MeasuredSafety { scenario, ended, asked, safety, failure, member: None })?
-        }
-        What::Faults => {
-            session.writer.faults(&MeasuredFaults { scenario, ended, asked, faults, failure, member: None })?
-        }
+        What::PowerCuts => writer.safety(&MeasuredSafety { scenario, ended, asked, safety, failure, member })?,
+        What::Faults => writer.faults(&MeasuredFaults { scenario, ended, asked, faults, failure, member })?,
     }
     Ok(false)
 }
 
 /// Measures a scenario, as far as that can be done.
-fn measure(
-    session: &mut Session,
-    what: What,
-    scenario: &PlannedScenario,
-    settings: &study::Safety,
-) -> Result<Ended, bench::Error> {
+fn measure(session: &mut Session, what: What, scenario: &PlannedScenario, settings: &Safety) -> Result<Ended, Error> {
     let step = if what == What::PowerCuts { "power cut" } else { "failing disk" };
     let spec_of = if what == What::PowerCuts { spec } else { spec_of_faults };
     let not = |cause| Ended::Not(Failure { step: step.into(), causes: vec![cause], log: String::new() });

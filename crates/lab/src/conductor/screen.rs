@@ -10,7 +10,7 @@ use study::screen::Screen;
 /// Screens what was not screened before, and leaves out what that says.
 pub(super) fn conduct(session: &mut Session) -> Result<(), Cut> {
     let plan = session.plan;
-    let mut decisions = session.done.decisions().to_vec();
+    let mut decisions = session.done.decisions.clone();
     let is_decided = |workload: &str| {
         let mut screens = decisions.iter();
         screens.any(|decision| matches!(decision, Decision::Screen(screened) if screened.workload == workload))

@@ -48,7 +48,7 @@ impl<'a> Session<'a> {
         let count = scenarios.len();
         let Opened { writer, done } = opened;
         Session {
-            tune: Tune::new(plan, done.decisions().to_vec(), &vec![false; count]),
+            tune: Tune::new(plan, done.decisions.clone(), &vec![false; count]),
             left_out: None,
             plan,
             writer,

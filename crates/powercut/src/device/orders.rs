@@ -203,10 +203,10 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
             *injector = Injector::new(injection, is_traced);
             Answer::Done
         }
-        (Order::Struck, Content::Exploring(_, injector)) => Answer::Struck { requests: injector.struck().to_vec() },
+        (Order::Struck, Content::Exploring(_, injector)) => Answer::Struck { requests: injector.struck.clone() },
         (Order::Traced, Content::Exploring(_, injector)) => Answer::Traced { requests: injector.traced().to_vec() },
         (Order::Mend, Content::Exploring(_, injector)) => {
-            injector.mend();
+            injector.is_mended = true;
             Answer::Done
         }
         (

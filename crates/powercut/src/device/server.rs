@@ -132,14 +132,14 @@ impl Server {
         }
         let now = now_nanoseconds();
         let mut content = self.content.lock();
-        let mut is_mended = !matches!(&*content, Content::Exploring(_, injector) if !injector.is_mended());
+        let mut is_mended = !matches!(&*content, Content::Exploring(_, injector) if !injector.is_mended);
         for held in std::mem::take(&mut self.held) {
             let is_due = held.until_nanoseconds <= now;
             if held.is_refused && (is_due || is_mended) {
                 // The disk was taken away with it, and is put in again.
                 self.connection.refuse(held.pending.unique, Errno::EIO);
                 if let Content::Exploring(_, injector) = &mut *content {
-                    injector.mend();
+                    injector.is_mended = true;
                 }
                 is_mended = true;
             } else if is_due {

@@ -113,12 +113,9 @@ impl Tally {
 
     /// The kinds of fault, the worst first.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let finding = |(_, example): &(&Kind, &Example)| Finding {
-            what: example.words.clone(),
-            images: example.images.len() as u64,
-            example: example.image.to_string(),
-            lacks: String::new(),
-            checked: String::new(),
+        let finding = |(_, example): &(&Kind, &Example)| {
+            let (what, images) = (example.words.clone(), example.images.len() as u64);
+            Finding { what, images, example: example.image.to_string(), ..Finding::default() }
         };
         let all = self.sorted();
         if all.len() <= FINDINGS_MAX {

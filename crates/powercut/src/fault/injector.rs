@@ -109,30 +109,17 @@ pub struct Injector {
     injection: Option<Injection>,
     /// Requests so far that the fault could have struck.
     counted: u64,
-    struck: Vec<Asked>,
+    /// The requests that were struck.
+    pub struck: Vec<Asked>,
     traced: Option<Vec<Traced>>,
-    is_mended: bool,
+    /// Nothing more goes wrong; what was not answered may be, and what hangs has waited long enough.
+    pub is_mended: bool,
 }
 
 impl Injector {
     /// From now on; `is_traced`: the requests are kept to be looked at.
     pub fn new(injection: Option<Injection>, is_traced: bool) -> Injector {
         Injector { injection, traced: is_traced.then(Vec::new), ..Injector::default() }
-    }
-
-    /// Nothing more goes wrong; what was not answered may be.
-    pub fn mend(&mut self) {
-        self.is_mended = true;
-    }
-
-    /// Whether what hangs has waited long enough.
-    pub fn is_mended(&self) -> bool {
-        self.is_mended
-    }
-
-    /// The requests that were struck.
-    pub fn struck(&self) -> &[Asked] {
-        &self.struck
     }
 
     /// The requests that came, if they were to be kept.
@@ -251,9 +238,9 @@ mod tests {
         let mut injector = Injector::new(Some(injection("read-only", 1)), true);
         let write = asked(RequestKind::Write, 0, 4096);
         assert_eq!(injector.decide(write, &[0xab; 4096], DISK_BYTES), Action::Refuse);
-        injector.mend();
+        injector.is_mended = true;
         assert_eq!(injector.decide(write, &[0xab; 4096], DISK_BYTES), Action::Pass);
-        assert_eq!(injector.struck(), [write]);
+        assert_eq!(injector.struck, [write]);
         let heads: Vec<&[u64]> = injector.traced().iter().map(|traced| &*traced.heads).collect();
         assert_eq!(heads, [&[0xabab_abab_abab_abab_u64][..]; 2]);
     }
