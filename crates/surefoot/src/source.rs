@@ -127,9 +127,8 @@ fn load_as_said(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded
         plan.only(&args.only);
         if plan.scenarios.is_empty() {
             let hint = format!("`surefoot plan {}` lists the scenarios", args.study);
-            return Err(
-                Failure::new(Status::BadStudy, anyhow!("no scenario matches {}", args.only.join(", "))).hint(hint)
-            );
+            let error = anyhow!("no scenario matches {}", args.only.join(", "));
+            return Err(Failure::new(Status::BadStudy, error).hint(hint));
         }
     }
     require_screen(&plan)?;

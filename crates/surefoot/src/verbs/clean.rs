@@ -13,33 +13,29 @@ pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
     let (mut removed, mut groups, mut refused) = (0, 0, None);
     for folder in folders(args)? {
         let bytes = source::images_there(&folder);
-        match Work::own(&folder, &Holder::this_process(None)) {
+        let failure = match Work::own(&folder, &Holder::this_process(None)) {
             Ok(work) => {
-                let kept = super::run::unpublished(&folder);
-                if let Some(results) = kept.first() {
-                    let error = anyhow!("{} holds results that are nowhere else", results.display());
-                    let hint = "move them away; a fleet's member puts its own where they belong when it is run again";
-                    if let Some(earlier) = refused.replace(Failure::new(Status::Refused, error).hint(hint)) {
-                        earlier.report();
-                    }
+                let Some(results) = super::run::unpublished(&folder).into_iter().next() else {
+                    groups += sandbox::memory_limit::remove_leftovers(&work);
+                    work.remove()?;
+                    println!("removed {} ({} of image files)", folder.display(), format_bytes(bytes));
+                    removed += 1;
                     continue;
-                }
-                groups += sandbox::memory_limit::remove_leftovers(&work);
-                work.remove()?;
+                };
+                let error = anyhow!("{} holds results that are nowhere else", results.display());
+                let hint = "move them away; a fleet's member puts its own where they belong when it is run again";
+                Failure::new(Status::Refused, error).hint(hint)
             }
             Err(error @ (Error::InUse { .. } | Error::NotPrivate { .. })) => {
-                // The others can go all the same.
                 let hint = error.hint();
-                let failure = Failure::new(Status::Refused, error).hint(hint);
-                if let Some(earlier) = refused.replace(failure) {
-                    earlier.report();
-                }
-                continue;
+                Failure::new(Status::Refused, error).hint(hint)
             }
             Err(error) => return Err(error.into()),
+        };
+        // The others can go all the same.
+        if let Some(earlier) = refused.replace(failure) {
+            earlier.report();
         }
-        println!("removed {} ({} of image files)", folder.display(), format_bytes(bytes));
-        removed += 1;
     }
     // The folder that held them all goes when it is empty.
     let _ = std::fs::remove_dir("surefoot-work");
@@ -62,9 +58,8 @@ fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
         }
         if !folder.exists() {
             let error = anyhow!("there is no folder {}", folder.display());
-            return Err(
-                Failure::new(Status::BadStudy, error).hint("`surefoot clean` alone removes those below surefoot-work")
-            );
+            let hint = "`surefoot clean` alone removes those below surefoot-work";
+            return Err(Failure::new(Status::BadStudy, error).hint(hint));
         }
         if !Work::is_ours(folder) {
             let error = anyhow!("{} was not made by surefoot", folder.display());

@@ -24,9 +24,8 @@ pub fn run(args: &InitArgs) -> Result<Status, Failure> {
             let (_, text) = crate::source::text(from)?;
             if study::name(&text).is_none() {
                 let error = anyhow!("`{from}` is no study: it has no `name = \"…\"`");
-                return Err(
-                    Failure::new(Status::BadStudy, error).hint("`surefoot list studies` names those that are built in")
-                );
+                let hint = "`surefoot list studies` names those that are built in";
+                return Err(Failure::new(Status::BadStudy, error).hint(hint));
             }
             renamed(&text, &stem)
         }
