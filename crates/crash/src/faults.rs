@@ -304,10 +304,8 @@ fn count(structures: &Structures, found: &mut FaultsFound, case: &Case, outcome:
         found.honest += 1;
         if outcome.consequence != Consequence::Nothing {
             found.honest_bad += 1;
-            let words = &outcome.example.words;
-            found
-                .notes
-                .push(format!("on a disk that is well a case ended as \"{}\": {words}", outcome.consequence.words()));
+            let (ended, words) = (outcome.consequence.words(), &outcome.example.words);
+            found.notes.push(format!("on a disk that is well a case ended as \"{ended}\": {words}"));
         }
         return;
     }

@@ -73,10 +73,7 @@ pub fn refused(plan: &Plan, work: &Path) -> Vec<(String, storage::Error)> {
 }
 
 fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
-    let mut all: Vec<String> = volumes(scenario)
-        .flat_map(storage::missing)
-        .map(|missing| format!("{}; {}", missing.what, missing.remedy))
-        .collect();
+    let mut all: Vec<String> = volumes(scenario).flat_map(storage::missing).map(said).collect();
     let (wanted, available) = (virtual_bytes(scenario), observe::machine::available_bytes());
     if wanted > available {
         let (wanted, available) = (format_bytes(wanted), format_bytes(available));
@@ -96,6 +93,10 @@ fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
     all
 }
 
+fn said(storage::Missing { what, remedy }: storage::Missing) -> String {
+    format!("{what}; {remedy}")
+}
+
 fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
     let kernel = match guest::kernel(&scenario.guest) {
         Ok(kernel) => kernel,
@@ -104,10 +105,8 @@ fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
         }
     };
     let has = |module: &str| kernel.has(module);
-    let mut all: Vec<String> = volumes(scenario)
-        .flat_map(|settings| storage::missing_in_guest(settings, &has))
-        .map(|missing| format!("{}; {}", missing.what, missing.remedy))
-        .collect();
+    let missing = volumes(scenario).flat_map(|settings| storage::missing_in_guest(settings, &has));
+    let mut all: Vec<String> = missing.map(said).collect();
     if !sandbox::isolation::available() {
         let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
         all.push(format!("a guest kernel needs namespaces, which this kernel refuses; {remedy}"));

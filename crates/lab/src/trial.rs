@@ -239,7 +239,7 @@ impl RunContext<'_> {
         if services.is_empty() {
             return Ok(None);
         }
-        let (data_key, network) = (load.data_key(), client.map(Client::network));
+        let (data_key, network) = (load.data_key(), client.map(|client| &client.network));
         let wanted = Wanted { services: &services, data_key, cpus: &self.trial.cpus.server, network };
         let (data, log) = (&self.volumes.data.data_folder, self.volumes.log_folder());
         let listener = &mut ServerListener { run_context: self, out };

@@ -82,6 +82,6 @@ fn write(path: &Path, runs: u32) {
             run.warm_up = number == 0;
             writer.run(id, &run).expect("written");
         }
-        writer.finish_trial(id, TrialState::Finished, None, 1.0).expect("written");
+        writer.finish_trials(&[(id, TrialState::Finished, None)], 1.0).expect("written");
     }
 }

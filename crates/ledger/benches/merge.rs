@@ -108,7 +108,7 @@ fn write(path: &Path, trials: u32) {
         ["mkfs", "mount", "load", "teardown"].iter().for_each(|step| writer.step(id, step, 0.5).expect("written"));
         writer.provisioned(id, &provisioned).expect("written");
         writer.run(id, &run).expect("written");
-        writer.finish_trial(id, TrialState::Finished, None, 1.0).expect("written");
+        writer.finish_trials(&[(id, TrialState::Finished, None)], 1.0).expect("written");
     }
     writer.end_session("all rounds are done", 9.0).expect("written");
 }

@@ -346,20 +346,6 @@ impl Writer {
         })
     }
 
-    /// A trial ended.
-    ///
-    /// # Errors
-    /// When it can't be written.
-    pub fn finish_trial(
-        &mut self,
-        trial: i64,
-        state: TrialState,
-        failure: Option<&Failure>,
-        now: f64,
-    ) -> Result<(), Error> {
-        self.finish_trials(&[(trial, state, failure)], now)
-    }
-
     /// Trials ended that were up at the same time, all of them or none: each with its number, how, and why it failed.
     ///
     /// # Errors

@@ -26,10 +26,10 @@ pub const SEED: u64 = 1;
 
 /// Whose times a disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// Its own: as fast as it can be.
     #[default]
-    #[serde(rename = "none")]
     None,
     /// A 10,000 rpm SCSI disk: Maxtor Atlas 10K V.
     #[serde(rename = "scsi-10k")]
@@ -38,10 +38,8 @@ pub enum Profile {
     #[serde(rename = "sata-7200")]
     Sata7200,
     /// An NVMe SSD without power-loss protection.
-    #[serde(rename = "consumer-ssd")]
     ConsumerSsd,
     /// A data-centre NVMe SSD with power-loss protection.
-    #[serde(rename = "nvme-plp")]
     NvmePlp,
 }
 

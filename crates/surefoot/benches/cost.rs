@@ -232,7 +232,7 @@ fn synthetic(path: &Path, shape: &Shape) {
                 let run = observe::record::Run { run: number, seconds: 10.0, metrics: measured, ..recorded };
                 writer.run(id, &run).expect("written");
             }
-            writer.finish_trial(id, TrialState::Finished, None, 1.0).expect("written");
+            writer.finish_trials(&[(id, TrialState::Finished, None)], 1.0).expect("written");
         }
     }
     writer.end_session("all rounds are done", 2.0).expect("written");

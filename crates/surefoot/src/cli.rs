@@ -273,11 +273,8 @@ impl Args for Formats {
         let names = asked(Asked::Named).map(|format| PossibleValue::new(format.name).help(format.help));
         let help = "Print the means in a format that another tool reads, or the runs of `oltp`, of `sql-bench` and of the HTTP \
             loads in the shape of another tool's report";
-        let named = Arg::new(FORMAT)
-            .long(FORMAT)
-            .value_name("FORMAT")
-            .value_parser(PossibleValuesParser::new(names))
-            .help(help);
+        let names = PossibleValuesParser::new(names);
+        let named = Arg::new(FORMAT).long(FORMAT).value_name("FORMAT").value_parser(names).help(help);
         command.args(files).args(printed).arg(named)
     }
 

@@ -370,12 +370,12 @@ mod tests {
             let mut notes = Notes::of("transactions_per_second".into(), Class::KeepsAcknowledged);
             notes.take(&mut writer, id, &Record::Provisioned(provisioned));
             assert!(notes.error.is_none(), "{:?}", notes.error);
-            writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+            writer.finish_trials(&[(id, TrialState::Finished, None)], 3.0).expect("written");
         }
         // A trial that does not count binds nobody: the next was made elsewhere.
         let cut_off = writer.begin_trial("xfs", Place::main(1, 0), 1, 4.0).expect("written");
         writer.keeps_less(cut_off, &lost).expect("written");
-        writer.finish_trial(cut_off, TrialState::Interrupted, None, 5.0).expect("written");
+        writer.finish_trials(&[(cut_off, TrialState::Interrupted, None)], 5.0).expect("written");
         let contents = writer.reader().and_then(|reader| reader.contents()).expect("readable");
         assert_eq!(contents.scenarios[0].durability, lost);
         assert_eq!(contents.scenarios[1].durability, Durability::full());

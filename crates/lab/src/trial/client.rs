@@ -29,7 +29,7 @@ const ROUND_TRIP: [Metric; 2] = [
 /// An agent that was reached, and where the server is to listen for it.
 pub(super) struct Client {
     agent: Agent,
-    network: Network,
+    pub(super) network: Network,
     round_trip: RoundTrip,
 }
 
@@ -42,10 +42,6 @@ impl Client {
         let round_trip = agent.round_trip(&STOP)?;
         let network = Network { address: free(agent.local())?, client: agent.client(), password: password()? };
         Ok(Some(Client { agent, network, round_trip }))
-    }
-
-    pub(super) fn network(&self) -> &Network {
-        &self.network
     }
 
     pub(super) fn metrics(&self) -> Vec<Measured> {

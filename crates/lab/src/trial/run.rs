@@ -40,11 +40,8 @@ impl RunContext<'_> {
         }
         out.say(&Record::RunStarted { run, warm_up });
         let started = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
-        let sampler = Sampler::start(
-            self.volumes.data.device_name.as_deref(),
-            self.volumes.log_device(),
-            Some(self.volumes.data.place()),
-        );
+        let data = &self.volumes.data;
+        let sampler = Sampler::start(data.device_name.as_deref(), self.volumes.log_device(), Some(data.place()));
         self.disks.begin().map_err(Stopped::at("virtual disk"))?;
         let outcome = self.with_context(out, |context| {
             // All runs of a trial are one long load, so that what is measured is a server at work and not one that was just made ready.

@@ -132,6 +132,6 @@ pub fn trial(writer: &mut Writer, scenario: &str, round: u32, state: TrialState,
     for (number, speed) in [(0, 1.0), (1, speed / 2.0), (2, speed * 2.0)] {
         writer.run(id, &run(number, speed)).expect("written");
     }
-    writer.finish_trial(id, state, None, 3.0).expect("written");
+    writer.finish_trials(&[(id, state, None)], 3.0).expect("written");
     id
 }

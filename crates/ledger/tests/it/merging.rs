@@ -52,7 +52,7 @@ fn started_at(now: f64, path: &Path, study: &StudyRecord, member: &Member, round
             let own = Metric::named(format!("of_{}", member.number % 3), "1".into(), Direction::Neither).at(1.0);
             measured.metrics.insert(usize::from(member.number.is_multiple_of(2)) * 2, own);
             writer.run(id, &measured).expect("written");
-            writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+            writer.finish_trials(&[(id, TrialState::Finished, None)], 3.0).expect("written");
         }
     }
     if is_ended {
@@ -212,7 +212,7 @@ fn a_start_whose_trials_all_failed_takes_no_rounds_away() {
     for round in 0..ROUNDS {
         for (position, scenario) in (0..).zip(SCENARIOS) {
             let id = writer.begin_trial(scenario, Place::main(round, position), 1, 2.0).expect("written");
-            writer.finish_trial(id, TrialState::Failed, None, 3.0).expect("written");
+            writer.finish_trials(&[(id, TrialState::Failed, None)], 3.0).expect("written");
         }
     }
     writer.end_session("all rounds are done", 9.0).expect("written");
@@ -412,7 +412,7 @@ fn what_one_machine_s_storage_keeps_less_of_holds_for_the_fleet() {
     let mut writer = Writer::create_or_open(&files[1]).expect("it opens");
     let trial = writer.begin_trial(SCENARIOS[0], Place::main(1, 0), 1, 4.0).expect("written");
     writer.keeps_less(trial, &Durability::because(Class::LosesRecent, "no flush")).expect("written");
-    writer.finish_trial(trial, TrialState::Finished, None, 5.0).expect("written");
+    writer.finish_trials(&[(trial, TrialState::Finished, None)], 5.0).expect("written");
     drop(writer);
     let target = folder.path().join("fleet.surefoot");
     merge(&files, &target).expect("one fleet");
@@ -436,7 +436,7 @@ fn what_an_interruption_left_of_a_round_is_no_round() {
     };
     let trial = |writer: &mut Writer, scenario: usize, state| {
         let id = writer.begin_trial(SCENARIOS[scenario], Place::main(2, 0), 1, 2.0).expect("written");
-        writer.finish_trial(id, state, None, 3.0).expect("written");
+        writer.finish_trials(&[(id, state, None)], 3.0).expect("written");
     };
     assert_eq!(rounds(&mut |_| ()), 2, "it was killed between two rounds");
     assert_eq!(rounds(&mut |writer| trial(writer, 1, TrialState::Finished)), 2, "within a round");
@@ -444,14 +444,14 @@ fn what_an_interruption_left_of_a_round_is_no_round() {
     let in_the_next = |writer: &mut Writer| {
         writer.begin_session(&BTreeMap::new(), 5.0).expect("written");
         let id = writer.begin_trial(SCENARIOS[1], Place::main(3, 0), 1, 2.0).expect("written");
-        writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+        writer.finish_trials(&[(id, TrialState::Finished, None)], 3.0).expect("written");
     };
     assert_eq!(rounds(&mut |writer| in_the_next(writer)), 3, "who failed once is measured again");
     let failed = |writer: &mut Writer| {
         let id = writer.begin_trial(SCENARIOS[0], Place::main(3, 1), 1, 2.0).expect("written");
-        writer.finish_trial(id, TrialState::Failed, None, 3.0).expect("written");
+        writer.finish_trials(&[(id, TrialState::Failed, None)], 3.0).expect("written");
         let id = writer.begin_trial(SCENARIOS[1], Place::main(4, 0), 1, 2.0).expect("written");
-        writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+        writer.finish_trials(&[(id, TrialState::Finished, None)], 3.0).expect("written");
     };
     assert_eq!(rounds(&mut |writer| failed(writer)), 5, "who failed twice is given up");
 }

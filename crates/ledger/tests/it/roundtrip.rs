@@ -28,7 +28,7 @@ fn a_study_comes_back_whole_also_while_it_is_written() {
     writer.warning(id, "slow").expect("written");
     writer.run(id, &run(0, 8.0)).expect("written");
     let failure = Failure { step: "run".into(), causes: vec!["crashed".into()], log: "bye\n".into() };
-    writer.finish_trial(id, TrialState::Failed, Some(&failure), 9.0).expect("written");
+    writer.finish_trials(&[(id, TrialState::Failed, Some(&failure))], 9.0).expect("written");
     let reader = Reader::open(&path).expect("it opens beside the writer");
     let contents = reader.contents().expect("readable");
     assert_eq!((contents.study, contents.scenarios), (study(), scenarios()));

@@ -191,7 +191,7 @@ fn a_file_from_before_there_were_fleets_is_read_and_goes_on() {
     let mut writer = crate::fixture::begun(&path);
     let place = ledger::model::Place { group: Some(1), ..ledger::model::Place::main(0, 0) };
     let id = writer.begin_trial(SCENARIOS[0], place, 1, 1.0).expect("written");
-    writer.finish_trial(id, ledger::model::TrialState::Finished, None, 2.0).expect("written");
+    writer.finish_trials(&[(id, ledger::model::TrialState::Finished, None)], 2.0).expect("written");
     drop(writer);
     Connection::open(&path).and_then(|file| file.execute_batch(TO_VERSION_7)).expect("version 7");
     let contents = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable");

@@ -57,7 +57,9 @@ fn write(path: &Path, size: &Size) {
                     Run { run: run as u32, warm_up: false, started: now, seconds: 30.0, metrics, latencies, series };
                 writer.run(trial, &record).expect("the test's own file or program");
             }
-            writer.finish_trial(trial, TrialState::Finished, None, now + 0.5).expect("the test's own file or program");
+            writer
+                .finish_trials(&[(trial, TrialState::Finished, None)], now + 0.5)
+                .expect("the test's own file or program");
         }
     }
     writer.end_session("all rounds are done", 2e9).expect("the test's own file or program");

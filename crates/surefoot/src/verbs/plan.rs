@@ -301,11 +301,9 @@ fn warnings(plan: &Plan) -> Vec<String> {
             "runs of {seconds} are short: journal commits and write-back fall into some of them only; {least} or more hold them"
         ));
     }
-    if (plan.design.rounds_max as usize) < report::ROUNDS_FOR_CLAIMS {
-        all.push(format!(
-            "fewer than {} rounds claim no difference: they show a direction only",
-            report::ROUNDS_FOR_CLAIMS
-        ));
+    let least = report::ROUNDS_FOR_CLAIMS;
+    if (plan.design.rounds_max as usize) < least {
+        all.push(format!("fewer than {least} rounds claim no difference: they show a direction only"));
     }
     let mut classes: Vec<_> = plan.scenarios.iter().map(|scenario| lab::durability::of(scenario).class).collect();
     classes.sort_unstable();

@@ -79,8 +79,6 @@ fn look(args: &PowercutArgs, work: &std::path::Path, scenario: &str) -> Result<S
 
 #[cfg(not(target_os = "linux"))]
 fn look(_: &PowercutArgs, _: &std::path::Path, _: &str) -> Result<Status, Failure> {
-    Err(Failure::new(
-        Status::Missing,
-        anyhow::anyhow!("power cuts are recorded, and their states served, on Linux only"),
-    ))
+    let error = anyhow::anyhow!("power cuts are recorded, and their states served, on Linux only");
+    Err(Failure::new(Status::Missing, error))
 }

@@ -103,7 +103,7 @@ fn add_round(writer: &mut ledger::Writer, round: u32) {
         let (latencies, series) = (BTreeMap::new(), BTreeMap::new());
         let run = Run { run: 0, warm_up: false, started, seconds: 9.0, metrics, latencies, series };
         writer.run(id, &run).expect("written");
-        writer.finish_trial(id, TrialState::Finished, None, started + 10.0).expect("written");
+        writer.finish_trials(&[(id, TrialState::Finished, None)], started + 10.0).expect("written");
     }
 }
 

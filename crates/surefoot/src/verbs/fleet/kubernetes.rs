@@ -262,11 +262,8 @@ fn metadata(name: &str, indent: usize) -> String {
 }
 
 fn labels(name: &str, indent: usize) -> String {
-    let pad = " ".repeat(indent);
-    format!(
-        "{pad}labels:\n{pad}  app.kubernetes.io/name: surefoot\n{pad}  app.kubernetes.io/instance: {}\n",
-        quoted(name)
-    )
+    let (pad, name) = (" ".repeat(indent), quoted(name));
+    format!("{pad}labels:\n{pad}  app.kubernetes.io/name: surefoot\n{pad}  app.kubernetes.io/instance: {name}\n")
 }
 
 /// What YAML's readers take for the end of a line, a mark or nothing, or refuse.

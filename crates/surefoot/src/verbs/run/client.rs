@@ -68,9 +68,7 @@ impl Client {
     pub(super) fn words(&self) -> String {
         let RoundTrip { seconds_median, seconds_p99, .. } = self.round_trip;
         let (median, p99) = (seconds_median * 1e3, seconds_p99 * 1e3);
-        format!(
-            "load from {}: {median:.3} ms there and back in the median, {p99:.3} ms in the 99th percentile",
-            self.name
-        )
+        let name = &self.name;
+        format!("load from {name}: {median:.3} ms there and back in the median, {p99:.3} ms in the 99th percentile")
     }
 }
