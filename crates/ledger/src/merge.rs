@@ -122,27 +122,21 @@ fn read_whole<T>(
             Err(MergeError::Nothing) if !damaged.is_empty() => return Err(damaged.swap_remove(0).into()),
             chosen => chosen?,
         };
-        match read(&chosen) {
+        let error = match read(&chosen) {
             Ok(found) => return Ok((chosen, found, damaged.into_iter().chain(broken).collect())),
-            Err(error) => {
-                match files
-                    .iter()
-                    .position(|file| error.is_of(file) && !written.is_some_and(|written| same_file(file, written)))
-                {
-                    Some(place) => {
-                        files.remove(place);
-                        damaged.push(error);
-                        // First, so that of equal starts another counts.
-                        if let Some(written) = written
-                            && written.exists()
-                            && !files.iter().any(|file| same_file(file, written))
-                        {
-                            files.insert(0, written.into());
-                        }
-                    }
-                    None => return Err(error.into()),
-                }
-            }
+            Err(error) => error,
+        };
+        let is_written = |file: &Path| written.is_some_and(|written| same_file(file, written));
+        let place = files.iter().position(|file| error.is_of(file) && !is_written(file));
+        let Some(place) = place else { return Err(error.into()) };
+        files.remove(place);
+        damaged.push(error);
+        // First, so that of equal starts another counts.
+        if let Some(written) = written
+            && written.exists()
+            && !files.iter().any(|file| is_written(file))
+        {
+            files.insert(0, written.into());
         }
     }
 }

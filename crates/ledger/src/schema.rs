@@ -134,18 +134,13 @@ pub fn create(path: &Path) -> Result<(), Error> {
         remove(&left).map_err(failed)?;
     }
     let mut connection = Connection::open(&unfinished).map_err(|error| unreadable(path, error))?;
-    climb_from(&mut connection, path, 0)?;
+    climb(&mut connection, path, 0)?;
     connection.close().map_err(|(_, error)| unreadable(path, error))?;
     std::fs::rename(unfinished, path).map_err(failed)
 }
 
 /// Climbs from an older version.
-pub fn climb(connection: &mut Connection, path: &Path) -> Result<(), Error> {
-    let found = check(connection, path)?;
-    climb_from(connection, path, found)
-}
-
-fn climb_from(connection: &mut Connection, path: &Path, found: i64) -> Result<(), Error> {
+pub fn climb(connection: &mut Connection, path: &Path, found: i64) -> Result<(), Error> {
     let failed = |source| Error::Sqlite { action: "write", path: path.into(), source };
     let transaction = connection.transaction().map_err(failed)?;
     for step in &LADDER[usize::try_from(found).expect("a checked version is not negative")..] {

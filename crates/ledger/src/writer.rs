@@ -61,7 +61,8 @@ impl Writer {
         set("journal_mode", "WAL")?;
         // What was said to be recorded survives a power cut: the writer only works between runs, where it is cheap.
         set("synchronous", "FULL")?;
-        schema::climb(&mut connection, path)?;
+        let found = schema::check(&connection, path)?;
+        schema::climb(&mut connection, path, found)?;
         let identity = identity(path).ok_or_else(|| Error::Gone(path.into()))?;
         let (path, metrics, session) = (path.into(), HashMap::new(), None);
         let mut writer = Writer { connection, path, metrics, session, member: None, identity, _lock: lock };
