@@ -109,19 +109,14 @@ fn needs_root(plan: &Plan) -> bool {
 fn load_as_said(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded, Failure> {
     let (origin, text) = text(&args.study)?;
     let overrides = overrides(args)?;
-    let parsed: Vec<Override> = overrides
-        .iter()
-        .map(|change| {
-            let (path, value) = change.split_once('=').expect("checked when it was made");
-            Override { path: path.trim().into(), value: value.trim().into() }
-        })
-        .collect();
+    let parse = |change: &String| {
+        let (path, value) = change.split_once('=').expect("checked when it was made");
+        Override { path: path.trim().into(), value: value.trim().into() }
+    };
+    let parsed: Vec<Override> = overrides.iter().map(parse).collect();
     let failed = |problems| Failure::Study { origin: origin.clone(), text: text.clone(), problems };
     let (study, problems) = study::read(&text, &parsed, &BuiltIn);
-    let study = match study {
-        Some(study) if problems.is_empty() => study,
-        _ => return Err(failed(problems)),
-    };
+    let Some(study) = study.filter(|_| problems.is_empty()) else { return Err(failed(problems)) };
     let mut plan = crash::plan::plan(&study).map_err(|problem| failed(vec![problem]))?;
     if !args.only.is_empty() {
         plan.only(&args.only);
@@ -214,12 +209,9 @@ fn require_parity(plan: &Plan) -> Result<(), Problem> {
         return Ok(());
     }
     let worse = if other.class > first.class { other } else { first };
+    let (one, another) = (first.class.words(), other.class.words());
     Err(Problem {
-        message: format!(
-            "the scenarios promise different durability: `{label}` {}, `{different}` {}",
-            first.class.words(),
-            other.class.words()
-        ),
+        message: format!("the scenarios promise different durability: `{label}` {one}, `{different}` {another}"),
         span: None,
         label: worse.reasons.join("; "),
         hint: Some("make them alike, or say parity = \"mark\" to have it marked wherever their speed is shown".into()),
@@ -238,17 +230,14 @@ pub fn text(study: &str) -> Result<(String, String), Failure> {
         return Ok((format!("built-in study {name}"), (*text).to_string()));
     }
     let bad = |error: anyhow::Error| Failure::new(Status::BadStudy, error);
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) => {
-            let names = STUDIES.iter().map(|(name, _)| *name);
-            let hint = match settings::nearest_name(study, names.clone()) {
-                Some(name) => format!("did you mean the built-in study `{name}`?"),
-                None => format!("built-in studies: {}", names.collect::<Vec<_>>().join(", ")),
-            };
-            return Err(bad(anyhow!(error).context(format!("cannot read the study `{study}`"))).hint(hint));
-        }
-    };
+    let file = std::fs::File::open(path).map_err(|error| {
+        let names = STUDIES.iter().map(|(name, _)| *name);
+        let hint = match settings::nearest_name(study, names.clone()) {
+            Some(name) => format!("did you mean the built-in study `{name}`?"),
+            None => format!("built-in studies: {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        bad(anyhow!(error).context(format!("cannot read the study `{study}`"))).hint(hint)
+    })?;
     if ledger::has_our_mark(path) {
         let hint = format!("`surefoot report {study}` shows them; `surefoot init FILE --from STUDY` begins a study");
         return Err(bad(anyhow!("`{study}` holds results, and is no study")).hint(hint));

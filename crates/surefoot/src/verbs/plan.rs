@@ -7,7 +7,7 @@ use crate::cli::{PlanArgs, RunArgs};
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
 use crate::verbs::run::joined;
-use crash::plan::Plan;
+use crash::plan::{Plan, PlannedScenario};
 use lab::groups::{self, Room};
 use lab::turn_lengths::Lengths;
 use lab::{estimate, requirements};
@@ -324,18 +324,15 @@ type List<'a> = (&'static str, &'a Vec<(String, String)>);
 
 fn json(loaded: &Loaded, room: Room, lists: &[List; 3], notes: &[String]) -> serde_json::Value {
     let plan = &loaded.plan;
-    let scenarios: Vec<_> = plan
-        .scenarios
-        .iter()
-        .map(|scenario| {
-            serde_json::json!({
-                "label": scenario.label, "levels": scenario.levels, "workload": scenario.workload,
-                "control": scenario.control, "durability": lab::durability::of(scenario),
-                "storage": scenario.storage, "parameters": scenario.parameters,
-                "estimated_seconds": estimate::trial_seconds(plan, scenario),
-            })
+    let scenario = |scenario: &PlannedScenario| {
+        serde_json::json!({
+            "label": scenario.label, "levels": scenario.levels, "workload": scenario.workload,
+            "control": scenario.control, "durability": lab::durability::of(scenario),
+            "storage": scenario.storage, "parameters": scenario.parameters,
+            "estimated_seconds": estimate::trial_seconds(plan, scenario),
         })
-        .collect();
+    };
+    let scenarios: Vec<_> = plan.scenarios.iter().map(scenario).collect();
     let [left_out, missing, refused] = lists.map(|(name, list)| {
         let reason = if name == "refused" { "why" } else { "what" };
         let entries = list.iter().map(|(scenario, words)| serde_json::json!({ "scenario": scenario, reason: words }));

@@ -5,7 +5,8 @@ use crate::failure::{Failure, Status};
 use crate::knowledge;
 use crate::verbs::status::results_file;
 use anyhow::anyhow;
-use report::{Asked, Format, Make};
+use ledger::Reader;
+use report::{Asked, FleetReport, Format, Make};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     }
     let results = results_file(&args.results);
     let open = || {
-        let reader = ledger::Reader::open_untouched(&results);
-        let of_one = |reader: ledger::Reader| match args.member {
+        let reader = Reader::open_untouched(&results);
+        let of_one = |reader: Reader| match args.member {
             Some(member) => reader.of_member(member),
             None => Ok(reader),
         };
@@ -29,7 +30,7 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     };
     let of_fleet = match args.member {
         Some(_) => None,
-        None => report::FleetReport::read(&open()?, workloads::is_choice).map_err(of_results)?,
+        None => FleetReport::read(&open()?, workloads::is_choice).map_err(of_results)?,
     };
     if let Some(report) = of_fleet {
         return fleet(args, &report, &outputs, &open()?);
@@ -51,12 +52,7 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
 }
 
 /// A fleet's answer; of the formats those that have one over hosts, or only export what was measured.
-fn fleet(
-    args: &ReportArgs,
-    report: &report::FleetReport,
-    outputs: &[Output],
-    reader: &ledger::Reader,
-) -> Result<Status, Failure> {
+fn fleet(args: &ReportArgs, report: &FleetReport, outputs: &[Output], reader: &Reader) -> Result<Status, Failure> {
     let of_one = |output: &&Output| {
         let is_of_fleet = |format: &Format| ["html", "json", "csv", "parquet"].contains(&format.name);
         !matches!(output.what, What::Format(format) if is_of_fleet(format))
@@ -169,7 +165,7 @@ impl Output<'_> {
     }
 
     /// `input` is there for whatever is made from more than the results file.
-    fn write(&self, reader: &ledger::Reader, input: Option<&report::Input>) -> Result<Status, Failure> {
+    fn write(&self, reader: &Reader, input: Option<&report::Input>) -> Result<Status, Failure> {
         let input = || input.expect("read for what shows an answer");
         let format = match self.what {
             What::Format(format) => format,
@@ -196,7 +192,7 @@ impl Output<'_> {
 }
 
 /// A fleet's answer for a terminal.
-pub fn terminal_of_fleet(report: &report::FleetReport) -> String {
+pub fn terminal_of_fleet(report: &FleetReport) -> String {
     let (width, colour) = screen();
     report.terminal(width, colour)
 }
@@ -221,11 +217,11 @@ pub fn unreadable(error: anyhow::Error) -> Failure {
     Failure::new(Status::BadStudy, error)
 }
 
+/// What an output is written to.
+type Out<'a> = &'a mut (dyn Write + Send);
+
 /// Writes to a file and says which, or to standard output.
-pub fn write_to(
-    target: &Path,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>,
-) -> Result<Status, Failure> {
+pub fn write_to(target: &Path, write: impl FnOnce(Out) -> anyhow::Result<()>) -> Result<Status, Failure> {
     let of_ledger = |error: anyhow::Error| match error.downcast_ref::<report::Error>() {
         None | Some(report::Error::Ledger(ledger::Error::Export(_))) => Failure::new(Status::Fault, error),
         Some(_) => unreadable(error),
