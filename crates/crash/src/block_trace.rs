@@ -92,10 +92,8 @@ fn is_whole(said: &str) -> bool {
 /// As the kernel has it inside (`MKDEV` of include/linux/kdev_t.h): the major number above 20 bits of the minor one.
 fn kernel_number(device: &str) -> io::Result<u64> {
     let text = std::fs::read_to_string(format!("/sys/class/block/{device}/dev"))?;
-    let numbers = text
-        .trim()
-        .split_once(':')
-        .and_then(|(major, minor)| Some((major.parse::<u64>().ok()?, minor.parse::<u64>().ok()?)));
+    let parsed = |(major, minor): (&str, &str)| Some((major.parse::<u64>().ok()?, minor.parse::<u64>().ok()?));
+    let numbers = text.trim().split_once(':').and_then(parsed);
     let (major, minor) = numbers.ok_or_else(|| io::Error::other(format!("{device} has no number")))?;
     Ok(major << 20 | minor)
 }

@@ -107,12 +107,9 @@ impl VirtualDisks {
             Metric::named(format!("virtual_disk_{volume}{name}"), "s".into(), Direction::Neither).at(seconds)
         };
         let of_one = |one: &VirtualDisk| {
-            one.disk.timing_fidelity().map(|found| {
-                [
-                    metric(one, "request_seconds_mean", found.request_nanoseconds_mean / 1e9),
-                    metric(one, "late_seconds_p99", found.late_nanoseconds_p99 as f64 / 1e9),
-                ]
-            })
+            let found = one.disk.timing_fidelity()?;
+            let (mean, late) = (found.request_nanoseconds_mean, found.late_nanoseconds_p99 as f64);
+            Some([metric(one, "request_seconds_mean", mean / 1e9), metric(one, "late_seconds_p99", late / 1e9)])
         };
         self.0.iter().filter_map(of_one).flatten().collect()
     }

@@ -27,6 +27,11 @@ pub fn judge(plan: &Plan, screen: &Screen, rounds: &[Vec<Option<f64>>]) -> Optio
     let keep = Keep { confidence, margin, explained: EXPLAINED, factors_max: KEPT_MAX };
     let found = screening(&stats::screening::Screened { levels: &levels, rounds: &values }, &keep)?;
     let named = |pair: [usize; 2]| pair.map(|factor| screen.factors[factor].0.clone());
+    let together = found.interactions.iter().map(|together| Together {
+        factors: named(together.pair),
+        alike: together.alike.iter().copied().map(named).collect(),
+        share: together.share,
+    });
     let factor = |factor: usize| said(&screen.factors[factor], &found.effects[factor]);
     let mut fixed: Vec<usize> = (0..screen.factors.len()).filter(|factor| !found.kept.contains(factor)).collect();
     fixed.sort_by(|a, b| found.effects[*b].bound.total_cmp(&found.effects[*a].bound));
@@ -39,15 +44,7 @@ pub fn judge(plan: &Plan, screen: &Screen, rounds: &[Vec<Option<f64>>]) -> Optio
         rounds: count(rounds.len()),
         kept: found.kept.iter().copied().map(factor).collect(),
         fixed: fixed.into_iter().map(factor).collect(),
-        together: found
-            .interactions
-            .iter()
-            .map(|together| Together {
-                factors: named(together.pair),
-                alike: together.alike.iter().copied().map(named).collect(),
-                share: together.share,
-            })
-            .collect(),
+        together: together.collect(),
         explained: found.explained,
         visible: found.visible.exp_m1(),
         alike: screen.alike(),

@@ -187,17 +187,15 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
                 let _ = recorder.stop();
             }
             drop(held);
-            let images = Images::new(history(&log, rules)?);
-            let old =
-                std::mem::replace(&mut *content.lock(), Content::Exploring(Box::new(images), Injector::default()));
+            let images = Box::new(Images::new(history(&log, rules)?));
+            let old = std::mem::replace(&mut *content.lock(), Content::Exploring(images, Injector::default()));
             drop(old);
             Answer::Done
         }
-        (Order::Show { point, choice }, Content::Exploring(images, _)) => match images.show(point, choice.into_owned())
-        {
-            Ok(()) => Answer::Done,
-            Err(error) => refused(&error.to_string()),
-        },
+        (Order::Show { point, choice }, Content::Exploring(images, _)) => {
+            let shown = images.show(point, choice.into_owned());
+            shown.map_or_else(|error| refused(&error.to_string()), |()| Answer::Done)
+        }
         (Order::Read, Content::Exploring(images, _)) => Answer::Read { units: images.units_read().to_vec() },
         (Order::Fail { injection, is_traced }, Content::Exploring(_, injector)) => {
             *injector = Injector::new(injection, is_traced);
