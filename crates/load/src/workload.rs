@@ -277,9 +277,7 @@ pub trait Workload {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error>;
 
     /// Checks the data once more after the last run. Required where the workload has data.
-    fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {
-        Ok(())
-    }
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
 }
 
 /// The mean of these times in microseconds, then these quantiles; NaN where nothing was timed: no operation is not a fast one.

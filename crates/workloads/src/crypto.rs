@@ -230,6 +230,10 @@ impl Workload for Parameters {
         }
         Ok(outcome)
     }
+
+    fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Parameters {

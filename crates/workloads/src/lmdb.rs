@@ -37,7 +37,7 @@ pub fn write<T>(env: &Env, act: impl FnOnce(&mut RwTxn) -> heed::Result<T>) -> h
 /// # Errors
 /// When LMDB refuses.
 pub fn read<T>(env: &Env, act: impl FnOnce(&RoTxn) -> heed::Result<T>) -> heed::Result<T> {
-    act(&env.read_txn()?)
+    act(&*env.read_txn()?)
 }
 
 /// What can't be done.
