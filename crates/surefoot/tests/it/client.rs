@@ -159,7 +159,7 @@ fn stores_and_web_servers_are_loaded_from_elsewhere() {
     world.write("rows.data", "\\table counted 10\n\\column id :row\n\\column n 0\n");
     world.write("count.sql", "\\set id random(1, 10)\nUPDATE counted SET n = n + 1 WHERE id = :id;\n");
     let own = "[workload.sql]\nengine = \"postgres\"\nschema = \"schema.sql\"\ndata = \"rows.data\"\nscripts = [\"count.sql@2\"]\n\
-               threads = 2\ntime = \"500ms\"\n[workload.sql.checks]\n\"SELECT count(*), min(n) > 0 FROM counted\" = \"10|t\"\n";
+               threads = 2\ntime = \"60s\"\ntransactions = 200\n[workload.sql.checks]\n\"SELECT count(*), min(n) > 0 FROM counted\" = \"10|t\"\n";
     for (workload, factors, rate) in [
         (own.to_string(), "", "queries_per_second"),
         (redis.to_string(), "\"service.redis.data\" = [\"template\", \"load\"]", "operations_per_second"),

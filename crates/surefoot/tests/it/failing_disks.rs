@@ -33,11 +33,18 @@ fn assert_honest(found: &Value) {
 #[test]
 fn sqlite_on_a_failing_disk_says_errors_and_a_lying_one_goes_unseen() {
     let world = World::new();
-    let text = format!(
-        "{SQLITE}journal_mode = \"delete\"\nsynchronous = \"full\"\n\
-         [safety]\nsize = \"64MiB\"\nfault_budget = \"12s\"\nfaults = [\"write-error\", \"flush-error\", \"lost-write\"]\n"
-    );
-    let all = measured(&world, &text);
+    // Nothing was lost silently yet in what a busy machine tries in 12 s.
+    let text = |budget: &str| {
+        format!(
+            "{SQLITE}journal_mode = \"delete\"\nsynchronous = \"full\"\n\
+             [safety]\nsize = \"64MiB\"\nfault_budget = \"{budget}\"\nfaults = [\"write-error\", \"flush-error\", \"lost-write\"]\n"
+        )
+    };
+    let mut all = measured(&world, &text("12s"));
+    if count(&all[0].1, "lost") + count(&all[0].1, "wrong") == 0 {
+        std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");
+        all = measured(&world, &text("100s"));
+    }
     let [(label, found)] = &all[..] else { panic!("one scenario: {all:#?}") };
     assert_honest(found);
     assert!(found["writes"].as_u64() > Some(20) && found["flushes"].as_u64() > Some(10), "{found:#}");

@@ -33,6 +33,14 @@ fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
     all.into_iter().map(|one| (one["scenario"].as_str().expect("a label").to_string(), one)).collect()
 }
 
+/// The same with a larger budget where the first one was too small to tell: a busy machine looks at few images in it.
+fn measured_until(budgets: [&str; 2], text: &str, can_tell: &dyn Fn(&Value) -> bool) -> Vec<(String, Value)> {
+    let measured =
+        |budget| measured(&World::new(), &text.replace("[safety]\n", &format!("[safety]\nbudget = \"{budget}\"\n")));
+    let all = measured(budgets[0]);
+    if all.iter().all(|(_, one)| can_tell(&one["safety"])) { all } else { measured(budgets[1]) }
+}
+
 #[track_caller]
 fn found<'a>(all: &'a [(String, Value)], words: &[&str]) -> &'a Value {
     let is_it = |(label, _): &&(String, Value)| words.iter().all(|word| label.contains(word));
@@ -112,16 +120,15 @@ fn sqlite_loses_what_its_pragmas_say() {
 /// if they lost the last seconds and no more.
 #[test]
 fn what_is_never_flushed_is_found_damaged_by_default() {
-    let world = World::new();
-    let never = "[factors]\n\"workload.oltp.journal_mode\" = [\"wal\", \"delete\"]\n[safety]\nbudget = \"4s\"\n";
-    let sqlite = measured(&world, &format!("{SQLITE}synchronous = \"off\"\n{never}"));
-    let world = World::new();
+    let is_damaged = |safety: &Value| safety["grade"] == "E" || safety["grade"] == "F";
+    let never = "[factors]\n\"workload.oltp.journal_mode\" = [\"wal\", \"delete\"]\n[safety]\n";
+    let sqlite = measured_until(["4s", "40s"], &format!("{SQLITE}synchronous = \"off\"\n{never}"), &is_damaged);
     let settings = "settings = { fsync = \"off\", shared_buffers = \"16MB\", max_wal_size = \"32MB\" }\n";
     let server = format!("[service.postgres]\nwal_segment_size = \"1MiB\"\n{settings}");
-    let postgres = measured(&world, &format!("{POSTGRES}{server}[safety]\n"));
+    let postgres = measured_until(["20s", "100s"], &format!("{POSTGRES}{server}[safety]\n"), &is_damaged);
     for (label, one) in sqlite.iter().chain(&postgres) {
         let safety = &one["safety"];
-        assert!(["E", "F"].contains(&safety["grade"].as_str().expect("a grade")), "{label}: {safety:#}");
+        assert!(is_damaged(safety), "{label}: {safety:#}");
         let notes = safety["notes"].as_array().expect("notes");
         let says = |note: &Value| note.as_str().is_some_and(|note| note.contains("written back without a flush"));
         assert!(notes.iter().any(says), "{label}: {notes:#?}");
@@ -140,14 +147,13 @@ fn what_is_never_flushed_is_found_damaged_by_default() {
 
 #[test]
 fn postgres_keeps_what_it_promises_and_loses_no_more_than_three_delays() {
-    let world = World::new();
     let text = format!(
         "{POSTGRES}[factors]\n\"service.postgres.settings.synchronous_commit\" = [\"on\", \"off\"]\n\
          [service.postgres]\nwal_segment_size = \"1MiB\"\n\
          settings = {{ wal_writer_delay = \"200ms\", shared_buffers = \"16MB\", max_wal_size = \"32MB\" }}\n\
-         [safety]\nbudget = \"6s\"\ntime = \"1500ms\"\n"
+         [safety]\ntime = \"1500ms\"\n"
     );
-    let all = measured(&world, &text);
+    let all = measured_until(["6s", "60s"], &text, &|safety| number(safety, "images") > 15.0);
     let safe = found(&all, &["synchronous_commit=on"]);
     assert_eq!(safe["grade"], "A", "{safe:#}");
     assert!(number(safe, "acknowledged") > 0.0, "{safe:#}");
@@ -328,12 +334,11 @@ fn looked_at(world: &World, label: &str, state: &str) -> (Child, ChildStdin) {
 /// Images of one filesystem are copies of it: mounted side by side, a kernel may refuse one or take both for the same.
 #[test]
 fn copies_of_a_filesystem_do_not_harm_each_other() {
-    let world = World::new();
     let text = format!(
         "{SQLITE}journal_mode = \"wal\"\n[factors]\n\"storage.filesystem\" = [\"xfs\", \"btrfs\"]\n\
-         [safety]\nbudget = \"3s\"\ntime = \"700ms\"\nsize = \"320MiB\"\n"
+         [safety]\ntime = \"700ms\"\nsize = \"320MiB\"\n"
     );
-    let all = measured(&world, &text);
+    let all = measured_until(["3s", "30s"], &text, &|safety| number(safety, "images") > 10.0);
     for filesystem in ["xfs", "btrfs"] {
         let safety = found(&all, &[filesystem]);
         assert!(number(safety, "images") > 10.0, "{safety:#}");
