@@ -87,7 +87,7 @@ const GTM_NONE: &str =
     "GT.M Administration and Operations Guide, Database Repair: a system crash often damages a database file";
 const REDIS_ALWAYS: &str = "Redis manual, Redis persistence, Append-only file: `always` is very safe";
 const REDIS_SECOND: &str =
-    "redis/redis issue 5177, valkey issue 1148: after power losses the file ends in zeros, and the server refuses it";
+    "Redis issue 5177, Valkey issue 1148: after power losses the file ends in zeros, and the server refuses it";
 const EXT4_ALLOC: &str =
     "Linux, admin-guide/ext4, `auto_da_alloc`: blocks are forced to disk before the rename is committed";
 const EXT4_NO_ALLOC: &str = "Linux, admin-guide/ext4, `noauto_da_alloc`: the zero-length problem";
