@@ -41,13 +41,12 @@ pub fn drive(
     let stripes = (0..STRIPES).map(|_| Mutex::new(())).collect();
     let epoch = Epoch::start(parameters.sync_interval);
     let shared = Shared { parameters, path, journal, seed, noise, stripes, epoch, control };
-    let open = |_: usize, stream: u64| -> Result<(u64, File), Error> {
-        let file = File::options().read(true).write(true).open(path);
-        Ok((stream, file.map_err(Error::doing("open", path))?))
-    };
-    let share = |(stream, file): (u64, File)| shared.share(stream, &file);
-    let streams = (0..parameters.streams).collect();
-    Ok(gather(shared.control.run(streams, open, share, context.progress)?))
+    // Closed when the time is over: some filesystems, such as NFS, flush a file that is closed.
+    let open = |_| File::options().read(true).write(true).open(path).map_err(Error::doing("open", path));
+    let files = (0..parameters.streams).map(open).collect::<Result<Vec<File>, Error>>()?;
+    let share = |(stream, file): (u64, &File)| shared.share(stream, file);
+    let streams: Vec<(u64, &File)> = (0..).zip(&files).collect();
+    Ok(gather(shared.control.run(streams, |_, stream| Ok(stream), share, context.progress)?))
 }
 
 fn gather(Ended { parts, seconds, rates }: Ended<Tally>) -> Done {
