@@ -18,19 +18,31 @@ const VERSION: u32 = 1;
 /// Mean size of a file: the area under [`SIZES`].
 pub const FILE_BYTES_MEAN: u64 = 6562;
 
-/// What [`SHARES`] are out of.
+/// The shares of [`SIZES`] are out of this.
 const PARTS: u64 = 100_000;
 
 /// Of 100,000 files, how many are below which size; straight between the points.
-const SHARES: [u64; 20] = [
-    0, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 70_000, 80_000, 85_000, 90_000, 94_000, 96_000, 98_000,
-    99_000, 99_500, 99_900, 99_990, 100_000,
-];
-
-/// The sizes at these points.
-const SIZES: [u64; 20] = [
-    0, 138, 189, 276, 368, 478, 656, 981, 1_382, 2_263, 3_227, 5_243, 9_432, 14_687, 33_250, 71_162, 146_360, 557_405,
-    3_022_479, 9_250_256,
+const SIZES: &[(u64, u64)] = &[
+    (0, 0),
+    (5_000, 138),
+    (10_000, 189),
+    (20_000, 276),
+    (30_000, 368),
+    (40_000, 478),
+    (50_000, 656),
+    (60_000, 981),
+    (70_000, 1_382),
+    (80_000, 2_263),
+    (85_000, 3_227),
+    (90_000, 5_243),
+    (94_000, 9_432),
+    (96_000, 14_687),
+    (98_000, 33_250),
+    (99_000, 71_162),
+    (99_500, 146_360),
+    (99_900, 557_405),
+    (99_990, 3_022_479),
+    (100_000, 9_250_256),
 ];
 
 /// Files by the number of folders above them, below the top; the three deepest levels are counted with the tenth.
@@ -121,8 +133,8 @@ fn folders(files: u64, random: &mut Random) -> Vec<(String, u64)> {
 
 /// The size that `at` of [`PARTS`] files are below.
 fn size_at(at: u64) -> u64 {
-    let upper = SHARES.iter().position(|share| *share > at).expect("the table ends above");
-    let [(share0, size0), (share1, size1)] = [upper - 1, upper].map(|point| (SHARES[point], SIZES[point]));
+    let upper = SIZES.iter().position(|(share, _)| *share > at).expect("the table ends above");
+    let ((share0, size0), (share1, size1)) = (SIZES[upper - 1], SIZES[upper]);
     size0 + (size1 - size0) * (at - share0) / (share1 - share0)
 }
 
