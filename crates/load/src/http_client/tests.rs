@@ -202,6 +202,11 @@ fn misbehave(stream: &mut TcpStream, target: &str) -> bool {
 }
 
 #[test]
+fn faults_have_their_places() {
+    assert!(Fault::all().into_iter().enumerate().all(|(place, fault)| fault as usize == place));
+}
+
+#[test]
 fn whatever_a_server_does_is_counted_by_kind() {
     let one = |engine: Engine, keep_alive: bool, target: &str| {
         let server = Server::start(misbehave);
