@@ -290,6 +290,9 @@ pub fn mean_and(quantiles: &[f64], times: &Latency) -> Vec<f64> {
 
 /// The values of `metrics`, in their order; without those that are not known, which are NaN.
 pub fn figures(metrics: &[Metric], values: impl IntoIterator<Item = f64>) -> Vec<Measured> {
+    let values: Vec<f64> = values.into_iter().collect();
+    // One that is left out would give its metric the next one's value, and the last would be missing.
+    assert_eq!(metrics.len(), values.len(), "each metric has a value");
     let all = metrics.iter().zip(values).filter(|(_, value)| !value.is_nan());
     all.map(|(metric, value)| metric.at(value)).collect()
 }
