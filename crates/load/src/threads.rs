@@ -13,8 +13,12 @@ const LOOK: Duration = Duration::from_millis(5);
 pub struct Control<'a> {
     interrupted: &'a AtomicBool,
     has_failed: AtomicBool,
-    done: AtomicU64,
+    done: Done,
 }
+
+/// Operations that are done, on a cache line of their own: who only looks whether it is to end waits for none that counts.
+#[repr(align(64))]
+struct Done(AtomicU64);
 
 /// What the threads of a run came to.
 pub struct Ended<T> {
@@ -29,17 +33,17 @@ pub struct Ended<T> {
 impl<'a> Control<'a> {
     /// `interrupted` is set when the user interrupts.
     pub fn new(interrupted: &'a AtomicBool) -> Control<'a> {
-        Control { interrupted, has_failed: AtomicBool::new(false), done: AtomicU64::new(0) }
+        Control { interrupted, has_failed: AtomicBool::new(false), done: Done(AtomicU64::new(0)) }
     }
 
     /// So many more operations are done.
     pub fn count(&self, operations: u64) {
-        self.done.fetch_add(operations, Ordering::Relaxed);
+        self.done.0.fetch_add(operations, Ordering::Relaxed);
     }
 
     /// Operations that are done.
     pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
+        self.done.0.load(Ordering::Relaxed)
     }
 
     /// Whether the threads are to end: one has failed, or the user interrupts.
@@ -79,7 +83,7 @@ impl<'a> Control<'a> {
             let running: Vec<_> = inputs.into_iter().enumerate().map(start).collect();
             barrier.wait();
             let have_ended = || running.iter().all(std::thread::ScopedJoinHandle::is_finished);
-            let rates = Ticker::start(Instant::now()).watch(LOOK, have_ended, &self.done, progress);
+            let rates = Ticker::start(Instant::now()).watch(LOOK, have_ended, &self.done.0, progress);
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a load does not panic");
             (running.into_iter().map(join).collect::<Vec<_>>(), rates)
         });
@@ -114,6 +118,14 @@ mod tests {
         let control = Control::new(&interrupted);
         let ended = control.run(vec![(); 2], |_, ()| Ok(()), slack, &mut |_, _| {}).expect("all do well");
         assert_eq!(ended.parts, [1, 1]);
+    }
+
+    #[test]
+    fn what_is_counted_shares_no_cache_line_with_what_all_look_at() {
+        let of =
+            [std::mem::offset_of!(Control<'static>, interrupted), std::mem::offset_of!(Control<'static>, has_failed)];
+        let counted = std::mem::offset_of!(Control<'static>, done) / 64;
+        assert!(of.into_iter().all(|at| at / 64 != counted) && std::mem::align_of::<Control<'static>>() == 64);
     }
 
     fn fails(what: &str) -> Error {
