@@ -237,7 +237,12 @@ impl Continuation {
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        ["go-on", "drop-caches", "restart", "remount"][self as usize]
+        match self {
+            Continuation::GoOn => "go-on",
+            Continuation::DropCaches => "drop-caches",
+            Continuation::Restart => "restart",
+            Continuation::Remount => "remount",
+        }
     }
 }
 
