@@ -68,11 +68,8 @@ fn have_ended(contents: &Contents, phase: Phase) -> bool {
     let safety = contents.safety.iter().map(|measured| measured.ended);
     let faults = contents.faults.iter().map(|measured| measured.ended);
     // What was asked for by itself says nothing of the rounds before it.
-    let alone: Vec<&Session> = contents.sessions.iter().filter(|session| !session.is_of_rounds()).collect();
-    let is_within = |moment: f64, session: &Session| {
-        session.started <= moment && session.ended.is_some_and(|ended| moment <= ended)
-    };
-    let behind = safety.chain(faults).filter(|moment| !alone.iter().any(|session| is_within(*moment, session)));
+    let alone: Vec<&Session> = contents.sessions.iter().filter(|session| !contents.is_of_rounds(session)).collect();
+    let behind = safety.chain(faults).filter(|moment| !alone.iter().any(|session| session.is_within(*moment)));
     let trials = trials(contents, phase);
     let is_after_all = |moment: f64| trials.iter().all(|trial| trial.started <= moment);
     is_closed || by_rule.chain(behind).any(is_after_all)

@@ -146,7 +146,14 @@ impl Contents {
 
     /// The last session that was to measure rounds.
     pub fn last_of_rounds(&self) -> Option<&Session> {
-        self.sessions.iter().rfind(|session| session.is_of_rounds())
+        self.sessions.iter().rfind(|session| self.is_of_rounds(session))
+    }
+
+    /// Whether a session was to measure rounds. Power cuts and failing disks may be measured by themselves; one that was interrupted or killed
+    /// does not say what it was to measure, but it began no trial.
+    pub fn is_of_rounds(&self, session: &Session) -> bool {
+        let is_its = |trial: &Trial| trial.member == session.member && session.is_within(trial.started);
+        session.ended_its_rounds() || self.trials.iter().any(is_its)
     }
 
     /// Whether new rounds have closed the choice: no main round of any workload is measured any more.

@@ -481,15 +481,14 @@ impl Session {
         self.reason.is_some() && !self.is_interrupted()
     }
 
-    /// Whether it was to measure rounds, as far as that is known: power cuts and failing disks may be measured by themselves.
-    pub fn is_of_rounds(&self) -> bool {
-        self.reason.as_deref().is_none_or(|reason| !WITHOUT_ROUNDS.contains(&reason))
+    /// Whether this moment is in its time.
+    pub fn is_within(&self, moment: f64) -> bool {
+        self.started <= moment && self.ended.is_none_or(|ended| moment <= ended)
     }
 
     /// Whether a rule ended its rounds, whatever became of what follows them.
     pub fn ended_its_rounds(&self) -> bool {
-        let is_behind = self.reason.as_deref() == Some(INTERRUPTED_BEHIND_ROUNDS);
-        is_behind || self.came_to_an_end() && self.is_of_rounds()
+        self.reason.as_deref().is_some_and(|reason| reason != INTERRUPTED && !WITHOUT_ROUNDS.contains(&reason))
     }
 }
 

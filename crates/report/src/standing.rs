@@ -30,7 +30,9 @@ impl Standing {
             let of_phase = contents.trials.iter().filter(|trial| trial.phase == phase);
             of_phase.map(|trial| trial.round + 1).max().unwrap_or(0)
         };
-        let last = contents.sessions.last();
+        // What was measured after rounds that were broken off does not end these.
+        let broken_off = contents.last_of_rounds().filter(|session| !session.ended_its_rounds());
+        let last = broken_off.or(contents.sessions.last());
         let state = match last.filter(|session| session.reason.is_some()) {
             _ if is_running => "running",
             None => "cut off; the command that began it goes on",

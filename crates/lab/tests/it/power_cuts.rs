@@ -144,8 +144,9 @@ fn who_breaks_off_power_cuts_has_the_whole_answer_of_the_rounds() {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("s.surefoot");
         let plan = plan(&text);
-        let opened = resume::open(&results, &plan, &session(&text)).expect("it opens");
         let mut bench = Impatient(machine());
+        let begun = resume::Session { now: bench.now(), ..session(&text) };
+        let opened = resume::open(&results, &plan, &begun).expect("it opens");
         bench.0.interrupt_after = interrupt_after;
         let ended = conductor::conduct(&plan, opened, &mut bench, &AtomicBool::new(false), &mut |_| {});
         assert_eq!(ended.expect("it starts").stop, Stop::Interrupted);

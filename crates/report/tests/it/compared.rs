@@ -461,14 +461,16 @@ fn an_answer_amid_the_rounds_has_a_share_of_its_level() {
         for change in [&confirmed as &dyn Fn(&mut Contents), &cut, &answered] {
             assert_eq!(alpha(reason, change), FIRST, "{reason:?}");
         }
-        // By `surefoot powercut`: no rule has ended the rounds.
-        let alone = |contents: &mut Contents| {
-            cut(contents);
-            let ended = contents.safety[0].ended;
-            let (started, reason) = (ended - 50.0, Some(ledger::reasons::SAFETY_KNOWN.into()));
-            let session = contents.sessions[0].clone();
-            contents.sessions.push(Session { started, ended: Some(ended + 1.0), reason, ..session });
-        };
-        assert_eq!(alpha(reason, &alone), FIRST * share, "{reason:?}");
+        // By `surefoot powercut`, to its end or broken off: no rule has ended the rounds.
+        for end in [Some(ledger::reasons::SAFETY_KNOWN), Some("interrupted"), None] {
+            let alone = |contents: &mut Contents| {
+                cut(contents);
+                let ended = contents.safety[0].ended;
+                let (started, ended) = (ended - 50.0, end.map(|_| ended + 1.0));
+                let session = contents.sessions[0].clone();
+                contents.sessions.push(Session { started, ended, reason: end.map(String::from), ..session });
+            };
+            assert_eq!(alpha(reason, &alone), FIRST * share, "{reason:?}, {end:?}");
+        }
     }
 }

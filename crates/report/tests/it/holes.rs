@@ -3,8 +3,10 @@
 use crate::answers::{by_rate, rounds};
 use crate::export;
 use crate::fixture::{self, Row, Table};
+use ledger::model::Session;
+use ledger::reasons::{INTERRUPTED, SAFETY_KNOWN};
 use observe::durability::Class;
-use report::Place;
+use report::{Input, Place, Standing};
 use serde_json::Value;
 
 /// A scenario that failed in these rounds.
@@ -213,4 +215,32 @@ fn a_level_that_stalled_leaves_no_bound_over_all_levels() {
     assert!(filesystem.expect("two of its levels are compared")["ratio_at_most"].is_null(), "{swings}");
     let shown = report::terminal(&fixture::input(&table), 160, false);
     assert!(shown.contains("no swing between the levels that could be compared"), "{shown}");
+}
+
+/// By `surefoot powercut`: it ends no rounds that were broken off, and one that is broken off itself opens none that a rule had ended.
+#[test]
+fn power_cuts_that_are_measured_alone_say_nothing_of_the_rounds() {
+    let table = study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1420.0, 0.01, 1))]);
+    let shown = |of_rounds: &str, alone: &[Option<&str>]| {
+        let mut contents = fixture::contents(&table);
+        contents.sessions[0].reason = Some(of_rounds.into());
+        let mut now = contents.sessions[0].ended.expect("it ended");
+        for reason in alone {
+            now += 20.0;
+            let (started, ended) = (now - 10.0, reason.map(|_| now));
+            let session = contents.sessions[0].clone();
+            contents.sessions.push(Session { started, ended, reason: reason.map(String::from), ..session });
+        }
+        let state = Standing::of(&contents, false).state;
+        let input = Input::new(contents, report::input::Details::default());
+        (state, report::summary(&input, &Place::default(), 120, false).contains("the study is not finished"))
+    };
+    let (by_rule, goes_on) = ("all rounds are done", "interrupted; the command that began it goes on");
+    assert_eq!(shown(by_rule, &[]), ("done", false));
+    for broken_off in [Some(INTERRUPTED), None] {
+        assert_eq!(shown(by_rule, &[broken_off, Some(SAFETY_KNOWN)]), ("done", false), "{broken_off:?}");
+        assert!(shown(by_rule, &[broken_off]).1, "{broken_off:?}");
+        assert_eq!(shown(INTERRUPTED, &[broken_off, Some(SAFETY_KNOWN)]), (goes_on, true), "{broken_off:?}");
+    }
+    assert_eq!(shown(INTERRUPTED, &[Some(SAFETY_KNOWN)]), (goes_on, true));
 }
