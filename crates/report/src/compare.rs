@@ -104,7 +104,11 @@ impl Comparison {
                 None => found.push(session),
             }
         }
-        found.iter_mut().for_each(|workload| workload.name_missing(pairs.len()));
+        for workload in &mut found {
+            workload.name_missing(pairs.len());
+            // What the first session lacks came behind all others.
+            workload.lines.sort_by(|a, b| (!a.is_primary, &a.metric.name).cmp(&(!b.is_primary, &b.metric.name)));
+        }
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
         said.extend(order::always_first(pairs));

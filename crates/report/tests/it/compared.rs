@@ -365,6 +365,9 @@ fn one_failed_trial_in_four_sessions_is_an_accident() {
     let slower = compared(5, 1, 600.0);
     let said = slower.text();
     assert!(said.contains("In 4 of 5 sessions only: xfs") && !said.contains("Only in A"), "{said}");
+    // The first session lacks it, and its primary figure is no afterthought.
+    let all = figures(&slower);
+    assert!(all.iter().map(|figure| figure["exploratory"] == true).is_sorted(), "{all:#?}");
     let found = worse(slower);
     assert!(found.len() == 1 && found[0].contains("xfs is 33"), "{found:?}");
 }
