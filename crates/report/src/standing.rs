@@ -1,6 +1,7 @@
 //! How far a study has come.
 
-use ledger::model::{Contents, Phase, Trial, TrialState};
+use ledger::model::{Contents, Phase, Session, Trial, TrialState};
+use ledger::reasons::NO_IMAGES;
 use settings::quantity::format_seconds;
 
 /// How a study stands.
@@ -33,7 +34,9 @@ impl Standing {
         // What was measured after rounds that were broken off does not end these.
         let broken_off = contents.last_of_rounds().filter(|session| !session.ended_its_rounds());
         let last = broken_off.or(contents.sessions.last());
-        let state = match last.filter(|session| session.reason.is_some()) {
+        // Without its image files it could begin nothing.
+        let has_begun = |session: &&Session| session.reason.as_deref().is_some_and(|reason| reason != NO_IMAGES);
+        let state = match last.filter(has_begun) {
             _ if is_running => "running",
             None => "cut off; the command that began it goes on",
             Some(session) if session.is_interrupted() => "interrupted; the command that began it goes on",

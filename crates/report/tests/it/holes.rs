@@ -4,7 +4,7 @@ use crate::answers::{by_rate, rounds};
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use ledger::model::Session;
-use ledger::reasons::{INTERRUPTED, SAFETY_KNOWN};
+use ledger::reasons::{INTERRUPTED, NO_IMAGES, SAFETY_KNOWN};
 use observe::durability::Class;
 use report::{Input, Place, Standing};
 use serde_json::Value;
@@ -237,6 +237,7 @@ fn power_cuts_that_are_measured_alone_say_nothing_of_the_rounds() {
     };
     let (by_rule, goes_on) = ("all rounds are done", "interrupted; the command that began it goes on");
     assert_eq!(shown(by_rule, &[]), ("done", false));
+    assert_eq!(shown(NO_IMAGES, &[]).0, "cut off; the command that began it goes on");
     for broken_off in [Some(INTERRUPTED), None] {
         assert_eq!(shown(by_rule, &[broken_off, Some(SAFETY_KNOWN)]), ("done", false), "{broken_off:?}");
         assert!(shown(by_rule, &[broken_off]).1, "{broken_off:?}");
