@@ -90,7 +90,7 @@ fn another_device_needs_no_other_file() {
             "device = \"loop\"",
             "device = \"block\"\npath = \"/dev/nothing-of-that-name\"\nwipe = \"/dev/nothing-of-that-name\"",
         )
-        .replace("size = \"320MiB\"\n", "");
+        .replace("size = \"64MiB\"\n", "");
     world.write("block.toml", text);
     let plan = world.surefoot(&["plan", "block.toml", "--set", "storage.device=loop", "--json"]).status(0).json();
     let storage = &plan["scenarios"][0]["storage"];

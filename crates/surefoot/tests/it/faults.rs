@@ -120,8 +120,7 @@ fn two_runs_on_one_results_file_the_second_is_refused() {
 #[test]
 fn a_full_disk_is_a_failed_trial_with_its_reason() {
     let world = World::new();
-    let study =
-        small_study(&["ext4"], 1).replace("320MiB", "32MiB").replace("table_size = 2000", "table_size = 400000");
+    let study = small_study(&["ext4"], 1).replace("64MiB", "32MiB").replace("table_size = 2000", "table_size = 400000");
     world.write("small.toml", study);
     world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(3);
     let said = world.surefoot(&["report", "small.surefoot"]).status(3);
@@ -235,7 +234,7 @@ fn a_device_with_data_is_refused_before_the_first_trial() {
     let device = run("losetup", &["-f", "--show", image.to_str().expect("a path")]);
     let study = small_study(&["ext4"], 1)
         .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}"))
-        .replace("size = \"320MiB\"\n", "");
+        .replace("size = \"64MiB\"\n", "");
     world.write("block.toml", study);
     world.surefoot(&["plan", "block.toml"]).status(0).says("refused:").says("holds an ext2, ext3 or ext4 filesystem");
     let refused = world.surefoot(&["run", "block.toml"]);
@@ -341,13 +340,13 @@ fn a_work_folder_that_vanishes_is_what_the_error_is_about() {
 fn a_forged_work_folder_is_refused() {
     let world = World::new();
     world.write("small.toml", small_study(&["ext4"], 1));
-    let precious = world.write("precious", vec![7; 320 << 20]);
+    let precious = world.write("precious", vec![7; 64 << 20]);
     world.surefoot(&["run", "small.toml", "--work", "w", "--quiet"]).status(0);
     let work = world.path().join("w");
     let is_kept = || std::fs::read(&precious).expect("there").iter().all(|byte| *byte == 7);
     let run = || world.surefoot(&["run", "small.toml", "--work", "w", "--results", "other.surefoot"]);
     // An image that is somebody's file by another name.
-    let image = work.join("images/device-335544320.img");
+    let image = work.join("images/device-67108864.img");
     std::fs::remove_file(&image).and_then(|()| std::fs::hard_link(&precious, &image)).expect("linked");
     assert_ne!(run().says("has more than one name").status, Some(0));
     assert!(is_kept());
@@ -376,7 +375,7 @@ fn an_image_that_is_cut_short_between_two_trials_fails_the_next() {
     world.write("small.toml", small_study(&["ext4"], 4).replace("300ms", "1s"));
     let mut run = world.start(&["run", "small.toml", "--work", "w"]);
     wait_until("a trial runs", || trial_process(run.id()).is_some());
-    let image = world.path().join("w/images/device-335544320.img");
+    let image = world.path().join("w/images/device-67108864.img");
     std::fs::File::options().write(true).open(image).and_then(|image| image.set_len(1 << 20)).expect("cut");
     assert_eq!(run.wait().expect("it ends").code(), Some(3));
     world.surefoot(&["report", "small.surefoot", "--full"]).status(3).says("is not a whole image");

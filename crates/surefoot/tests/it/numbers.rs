@@ -54,7 +54,7 @@ fn no_number_of_any_option_is_a_panic() {
     world.write("small.toml", small_study(&["ext4"], 1));
     let refused = small_study(&["ext4"], 1)
         .replace("device = \"loop\"", "device = \"block\"\npath = \"/dev/nothing-of-that-name\"")
-        .replace("size = \"320MiB\"\n", "");
+        .replace("size = \"64MiB\"\n", "");
     world.write("refused.toml", refused);
     let line = "h - - [28/Feb/2024:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
     world.write("access.log", format!("{line}{}", line.replace("00:00:00", "23:59:59")));
