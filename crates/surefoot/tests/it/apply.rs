@@ -47,7 +47,7 @@ fn what_is_printed_makes_and_mounts_the_filesystem_that_was_measured() {
 
 fn study(service: &str, workload: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{service}\n{workload}\n\
+        "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n{service}\n{workload}\n\
          [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     )
 }

@@ -12,7 +12,7 @@ fn blogs_and_wikis_answer_real_pages_on_every_server() {
         lighttpd = { workload.http-replay.server = "lighttpd", service.lighttpd.php = "fastcgi" }
         caddy = { workload.http-replay.server = "caddy", service.caddy.php = "fpm" }
         [storage]
-        size = "2GiB"
+        size = "1GiB"
         [service.apache]
         virtual_hosts = true
         [service.nginx]

@@ -86,7 +86,7 @@ fn at(link: &Link) -> String {
 fn study(client: &str, workload: &str, factors: &str) -> String {
     format!(
         "name = \"s\"\nquestion = \"?\"\nclient = \"{client}\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\n\
-         size = \"512MiB\"\n{workload}\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\n\
+         size = \"320MiB\"\n{workload}\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\n\
          control = false\n"
     )
 }

@@ -21,7 +21,7 @@ const CHECKS: &str = "\"SELECT count(*) FROM counters WHERE n <> (SELECT count(*
 
 fn study(factors: &str, sql: &str, checks: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n\
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
          [workload.sql]\nvariables = {{ scale = 20 }}\n{sql}\n[workload.sql.checks]\n{checks}\n\
          [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     )

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 fn study(service: &str, factors: &str, more: &str, oltp: &str, design: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n{more}\n\
          [workload.oltp]\nengine = \"{service}\"\ntable_size = 1000\nthreads = 2\ntime = \"300ms\"\n{oltp}\n\
          [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n{design}\n"
     )
@@ -28,7 +28,7 @@ fn steps(trial: &serde_json::Value) -> Vec<String> {
 fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
     let world = World::new();
     let factors = "\"service.postgres.settings.shared_buffers\" = [\"16MB\", \"32MB\"]";
-    let volume = "[storage.wal]\nfilesystem = \"xfs\"\nsize = \"512MiB\"";
+    let volume = "[storage.wal]\nfilesystem = \"xfs\"\nsize = \"320MiB\"";
     // A number of transactions, not a time: on a slow disk a third of a second holds a few.
     let hundred = "transactions = 100";
     world.write("s.toml", study("postgres", factors, volume, hundred, "runs = 2").replace("\"300ms\"", "\"0s\""));
@@ -115,7 +115,7 @@ fn tpcb_adds_up_on_both_servers() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.tpcb.engine\" = [\"postgres\", \"mariadb\"]\n\
                 \"workload.tpcb.mix\" = [\"tpcb-like\", \"simple-update\", \"select-only\"]\n\
-                [storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"60s\"\ntransactions = 40\n\
+                [storage]\nfilesystem = \"xfs\"\nsize = \"320MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"60s\"\ntransactions = 40\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
     world.write("s.toml", text);
     world.surefoot(&["run", "s.toml"]).status(0);
@@ -131,7 +131,7 @@ fn tpcb_adds_up_on_both_servers() {
 fn redis_takes_every_mix_and_says_its_settings() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"service.redis.settings.appendfsync\" = [\"always\", \"everysec\"]\n\
-                \"workload.key-value.mix\" = [\"a\", \"d\", \"e\", \"f\"]\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n\
+                \"workload.key-value.mix\" = [\"a\", \"d\", \"e\", \"f\"]\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
                 [service.redis.settings]\nappendonly = true\nmaxmemory = \"300mb\"\n\
                 [workload.key-value]\nrecords = 2000\nthreads = 4\npipeline = 8\ntime = \"500ms\"\naof_rewrite = \"100ms\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
@@ -160,7 +160,7 @@ fn redis_takes_every_mix_and_says_its_settings() {
 fn etcd_takes_every_mix_with_its_log_elsewhere() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.key-value.mix\" = [\"a\", \"d\", \"e\", \"f\"]\n\
-                [storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[storage.wal]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n\
+                [storage]\nfilesystem = \"xfs\"\nsize = \"320MiB\"\n[storage.wal]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
                 [service.etcd.settings]\nsnapshot-count = 500\n\
                 [workload.key-value]\nengine = \"etcd\"\nrecords = 300\nthreads = 4\ntime = \"500ms\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
@@ -185,7 +185,7 @@ fn etcd_takes_every_mix_with_its_log_elsewhere() {
 fn key_values_are_right_on_servers_in_sql_and_in_an_open_loop() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.key-value.engine\" = [\"redis\", \"postgres\", \"mariadb\"]\n\
-                \"workload.key-value.mix\" = [\"a\", \"e\"]\n[storage]\nfilesystem = \"xfs\"\nsize = \"1GiB\"\n\
+                \"workload.key-value.mix\" = [\"a\", \"e\"]\n[storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n\
                 [workload.key-value]\nrecords = 1000\nthreads = 4\nrate = 200\ntime = \"1s\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n";
     world.write("s.toml", text);
@@ -205,7 +205,7 @@ fn key_values_are_right_on_servers_in_sql_and_in_an_open_loop() {
 fn orders_keep_their_conditions_on_both_servers() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.orders.engine\" = [\"postgres\", \"mariadb\"]\n\
-                [storage]\nfilesystem = \"xfs\"\nsize = \"1GiB\"\n[service.postgres.settings]\nsynchronous_commit = \"off\"\n\
+                [storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[service.postgres.settings]\nsynchronous_commit = \"off\"\n\
                 [service.mariadb.settings]\ninnodb_flush_log_at_trx_commit = 2\n\
                 [workload.orders]\nthreads = 6\ntime = \"1500ms\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
@@ -222,7 +222,7 @@ fn orders_keep_their_conditions_on_both_servers() {
 
 fn integers(factors: &str, more: &str, to: u64) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n{more}\n\
          [workload.three-n-plus-one]\nto = {to}\nstreams = 3\nengine = \"gtm\"\n\
          [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n"
     )
@@ -254,7 +254,7 @@ fn gtm_reads_its_settings_back_and_journals_on_a_volume_of_its_own() {
     let factors = "[factors.journal]\nmapped = { service.gtm.journal = \"nobefore\", service.gtm.settings.access_method = \"MM\" }\n\
                    images = { service.gtm.journal = \"before\", service.gtm.settings.journal_epoch_interval = 60 }";
     let more =
-        "[service.gtm]\nsettings = { block_size = 8192 }\n[storage.wal]\nfilesystem = \"xfs\"\nsize = \"512MiB\"";
+        "[service.gtm]\nsettings = { block_size = 8192 }\n[storage.wal]\nfilesystem = \"xfs\"\nsize = \"320MiB\"";
     world.write("s.toml", integers(factors, more, 5000));
     world.surefoot(&["run", "s.toml"]).status(0);
     let json = json(&world);
@@ -422,7 +422,7 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
         for reconnect in [false, true] {
             let _ = std::fs::remove_file(world.path().join("s.surefoot"));
             let text = format!(
-                "name = \"s\"\n[storage]\nsize = \"512MiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
+                "name = \"s\"\n[storage]\nsize = \"320MiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
                  reconnect = {reconnect}\nerrors_max = \"10%\"\ntime = \"4s\"\n\
                  [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
             );
@@ -519,7 +519,7 @@ fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     // Nobody waits for a flush, so that it is full sooner.
     let lazy = "[service.postgres]\nsettings = { synchronous_commit = \"off\" }";
     let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", lazy, "", "")
-        .replace("512MiB", "128MiB")
+        .replace("320MiB", "128MiB")
         .replace("\"300ms\"", "\"300s\"");
     world.write("s.toml", full);
     world.surefoot(&["run", "s.toml"]).status(3);
@@ -567,7 +567,7 @@ fn without_root_a_server_runs_in_a_directory_as_its_user() {
     }
     let storage = format!("device = \"dir\"\npath = {home:?}");
     let text = study("postgres", "\"workload.oltp.threads\" = [1, 2]", "", "", "").replace("threads = 2\n", "");
-    world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"512MiB\"", &storage));
+    world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"320MiB\"", &storage));
     let binary = world.path().join("surefoot");
     std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
     let mut command = std::process::Command::new("setpriv");

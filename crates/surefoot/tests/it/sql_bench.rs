@@ -8,7 +8,7 @@ const STUDY: &str = r#"name = "s"
 "workload.sql-bench.engine" = ["postgres", "mariadb", "sqlite"]
 [storage]
 filesystem = "ext4"
-size = "512MiB"
+size = "320MiB"
 [workload.sql-bench]
 scale = 0.0001
 [design]

@@ -53,7 +53,7 @@ id integer PRIMARY KEY, name text)
 
 fn study(engine: &str, log: &str, more: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"512MiB\"\n\
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"320MiB\"\n\
          [workload.sql-replay]\nengine = \"{engine}\"\nlog = \"{log}\"\n{more}\n\
          [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 1\nruns = 2\ncontrol = false\n"
     )
