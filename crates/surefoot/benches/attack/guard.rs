@@ -71,7 +71,7 @@ pub fn attack(stage: &mut Stage) {
 pub fn study(device: &str, more: &str) -> String {
     let text = crate::harness::small_study(&["ext4"], 1)
         .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}\n{more}"));
-    text.replace("size = \"320MiB\"\n", "").replace("300ms", "100ms")
+    text.replace("size = \"64MiB\"\n", "").replace("300ms", "100ms")
 }
 
 /// `plan` and `run` refuse it, with status 4, and the bytes stay.
