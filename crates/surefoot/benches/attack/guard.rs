@@ -1,6 +1,7 @@
 //! Devices with every kind of content that somebody may need: each is refused with status 4, said by `plan` before, and not a byte of
 //! it is changed. An empty one is taken, or the attack would praise a guard that refuses everything.
 
+use crate::harness::{on_block_device, small_study};
 use crate::stage::{Stage, hash, tool};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -69,9 +70,8 @@ pub fn attack(stage: &mut Stage) {
 
 /// A study on that device.
 pub fn study(device: &str, more: &str) -> String {
-    let text = crate::harness::small_study(&["ext4"], 1)
-        .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}\n{more}"));
-    text.replace("size = \"64MiB\"\n", "").replace("300ms", "100ms")
+    let small = small_study(&["ext4"], 1).replace("300ms", "100ms");
+    on_block_device(&small, device, more)
 }
 
 /// `plan` and `run` refuse it, with status 4, and the bytes stay.

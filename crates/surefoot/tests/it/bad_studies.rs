@@ -1,6 +1,6 @@
 //! Every way a study file can be wrong: all errors at once, exit 2, nothing touched.
 
-use crate::harness::{Said, World, small_study};
+use crate::harness::{Said, World, on_block_device, small_study};
 
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>) -> Said {
@@ -85,12 +85,8 @@ fn another_device_needs_no_other_file() {
     for both in [[&block[..], &size[..]].concat(), [&size[..], &block[..]].concat()] {
         world.surefoot(&[&["plan", "small.toml"], &both[..]].concat()).status(2).says("has no effect here");
     }
-    let text = small_study(&["ext4"], 1)
-        .replace(
-            "device = \"loop\"",
-            "device = \"block\"\npath = \"/dev/nothing-of-that-name\"\nwipe = \"/dev/nothing-of-that-name\"",
-        )
-        .replace("size = \"64MiB\"\n", "");
+    let path = "/dev/nothing-of-that-name";
+    let text = on_block_device(&small_study(&["ext4"], 1), path, &format!("wipe = {path:?}"));
     world.write("block.toml", text);
     let plan = world.surefoot(&["plan", "block.toml", "--set", "storage.device=loop", "--json"]).status(0).json();
     let storage = &plan["scenarios"][0]["storage"];

@@ -1,6 +1,6 @@
 //! What goes wrong on real machines: kills, full disks, missing programs, foreign files.
 
-use crate::harness::{World, small_study, wait_until};
+use crate::harness::{World, on_block_device, small_study, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::path::Path;
@@ -232,9 +232,7 @@ fn a_device_with_data_is_refused_before_the_first_trial() {
     };
     run("mkfs.ext4", &["-q", image.to_str().expect("a path")]);
     let device = run("losetup", &["-f", "--show", image.to_str().expect("a path")]);
-    let study = small_study(&["ext4"], 1)
-        .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}"))
-        .replace("size = \"64MiB\"\n", "");
+    let study = on_block_device(&small_study(&["ext4"], 1), &device, "");
     world.write("block.toml", study);
     world.surefoot(&["plan", "block.toml"]).status(0).says("refused:").says("holds an ext2, ext3 or ext4 filesystem");
     let refused = world.surefoot(&["run", "block.toml"]);
@@ -257,9 +255,7 @@ fn a_block_device_serves_a_whole_study_and_is_refused_once_somebody_else_wrote_t
         String::from_utf8_lossy(&output.stdout).trim().to_string()
     };
     let device = losetup(&["-f", "--show", image]);
-    let study = small_study(&["ext4", "xfs"], 2)
-        .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}"))
-        .replace("size = \"320MiB\"\n", "");
+    let study = on_block_device(&small_study(&["ext4", "xfs"], 2), &device, "");
     world.write("block.toml", study);
     world.surefoot(&["run", "block.toml", "--quiet"]).status(0);
     // Another session of the same study knows what the first one left.

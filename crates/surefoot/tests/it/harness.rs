@@ -155,3 +155,10 @@ runs = 1
 "#
     )
 }
+
+/// A small study on a block device, which has its own size, with these further lines of `[storage]`.
+pub fn on_block_device(study: &str, path: &str, more: &str) -> String {
+    let lines = study.lines().filter(|line| !line.starts_with("size = "));
+    let study: String = lines.flat_map(|line| [line, "\n"]).collect();
+    study.replace("device = \"loop\"", &format!("device = \"block\"\npath = {path:?}\n{more}"))
+}

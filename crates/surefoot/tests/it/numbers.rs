@@ -1,7 +1,7 @@
 //! Every option of every verb that takes a value, by the verb's own `--help`, given numbers that nobody should give: it is refused or
 //! done, and never a panic.
 
-use crate::harness::{World, said, small_study};
+use crate::harness::{World, on_block_device, said, small_study};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -52,9 +52,7 @@ const TIME_MAX: Duration = Duration::from_secs(2);
 fn no_number_of_any_option_is_a_panic() {
     let world = World::new();
     world.write("small.toml", small_study(&["ext4"], 1));
-    let refused = small_study(&["ext4"], 1)
-        .replace("device = \"loop\"", "device = \"block\"\npath = \"/dev/nothing-of-that-name\"")
-        .replace("size = \"64MiB\"\n", "");
+    let refused = on_block_device(&small_study(&["ext4"], 1), "/dev/nothing-of-that-name", "");
     world.write("refused.toml", refused);
     let line = "h - - [28/Feb/2024:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
     world.write("access.log", format!("{line}{}", line.replace("00:00:00", "23:59:59")));
