@@ -82,7 +82,8 @@ fn unshare_all(network: Network) -> bool {
 /// # Errors
 /// When the kernel refuses.
 pub fn own_mounts() -> nix::Result<()> {
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)?;
+    make_mounts_private()
 }
 
 /// Makes all that is mounted read-only but this folder, for this namespace and whatever is started in it: a guest kernel's
@@ -118,11 +119,16 @@ fn set_read_only(path: &Path, read_only: bool) -> nix::Result<()> {
 
 /// Private mounts (nothing of ours reaches the host), a `/proc` of the new PID namespace, and loopback where the network is new.
 fn furnish(network: Network) -> nix::Result<()> {
-    let nothing = None::<&str>;
-    mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
+    make_mounts_private()?;
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    mount(Some("proc"), "/proc", Some("proc"), safe, nothing)?;
+    mount(Some("proc"), "/proc", Some("proc"), safe, None::<&str>)?;
     if network == Network::Own { loopback_up() } else { Ok(()) }
+}
+
+/// Nothing that is mounted from here on reaches the namespace that this one is a copy of.
+fn make_mounts_private() -> nix::Result<()> {
+    let nothing = None::<&str>;
+    mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)
 }
 
 /// An empty tmpfs on a folder.

@@ -1,5 +1,6 @@
 //! A folder of its own for each test, the binary, and what must never be left behind.
 
+use sandbox::isolation::{detach, lay_tmpfs, own_mounts};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -18,9 +19,17 @@ pub struct Said {
 }
 
 impl World {
+    /// In memory: whole images are written in most tests, and all waited for one disk. Seen by this test's thread and what it starts, so
+    /// that it goes with them, even if they are killed.
     pub fn new() -> World {
+        let world = World::on_disk();
+        own_mounts().and_then(|()| lay_tmpfs(world.path(), "")).expect("root may mount");
+        world
+    }
+
+    /// For what asks about the disk.
+    pub fn on_disk() -> World {
         assert!(nix::unistd::geteuid().is_root(), "these tests make filesystems: run them as root");
-        // On the disk, not in /tmp, which may be memory.
         let folder = tempfile::Builder::new().prefix("surefoot-test-").tempdir_in("/var/tmp").expect("a folder");
         World { folder }
     }
@@ -66,8 +75,9 @@ impl World {
     fn left(&self) -> Vec<String> {
         let here = self.path().to_string_lossy().into_owned();
         let mut left = Vec::new();
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("/proc");
-        left.extend(mounts.lines().filter(|line| line.contains(&here)).map(|line| format!("mount {line}")));
+        let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").expect("/proc");
+        let below = mounts.lines().filter(|line| line.contains(&here) && line.split(' ').nth(4) != Some(here.as_str()));
+        left.extend(below.map(|line| format!("mount {line}")));
         for entry in Path::new("/sys/block").read_dir().expect("/sys").flatten() {
             let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
             if backing.contains(&here) {
@@ -85,6 +95,13 @@ impl World {
             }
         }
         left
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // A folder with something mounted on it can't be removed.
+        let _ = detach(self.path());
     }
 }
 
