@@ -1,6 +1,7 @@
 //! Connections to a ledger that is only read: by SQLite's rules for a file that is written meanwhile, or as it lies.
 
 use rusqlite::{Connection, OpenFlags};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// A connection that has seen the file's first page.
@@ -10,16 +11,13 @@ pub fn connected(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-/// Reads the ledger without side files, by a file URI.
+/// Reads the ledger without side files, by a file URI. Each byte is escaped: a name may hold bytes that are no text, and a path that begins with
+/// two slashes would name a machine.
 pub fn immutable(path: &Path) -> rusqlite::Result<Connection> {
-    let escaped: String = path.to_string_lossy().chars().flat_map(escape).collect();
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
-}
-
-fn escape(character: char) -> Vec<char> {
-    match character {
-        '%' | '?' | '#' => format!("%{:02X}", character as u32).chars().collect(),
-        other => vec![other],
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        write!(uri, "%{byte:02X}").expect("a string takes all");
     }
+    uri += "?immutable=1";
+    Connection::open_with_flags(uri, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }

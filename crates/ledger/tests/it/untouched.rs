@@ -4,6 +4,8 @@ use crate::fixture::{SCENARIOS, SPEED, begun, trial};
 use ledger::model::TrialState;
 use ledger::{Reader, Writer};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -35,6 +37,19 @@ fn a_ledger_at_rest_is_left_as_it_is() {
     let before = files(folder.path());
     assert_eq!(speeds(&path), 1);
     assert_eq!(files(folder.path()), before);
+}
+
+/// A name is bytes, and what begins with two slashes is a path all the same.
+#[test]
+fn a_ledger_of_any_name_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(OsStr::from_bytes(b"caf\xe9 %41.surefoot"));
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    drop(writer);
+    assert_eq!(speeds(&path), 1);
+    let slashes = [&b"/"[..], path.as_os_str().as_bytes()].concat();
+    assert_eq!(speeds(Path::new(OsStr::from_bytes(&slashes))), 1);
 }
 
 #[test]

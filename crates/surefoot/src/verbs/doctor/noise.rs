@@ -34,7 +34,7 @@ pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
     let kept = measured.keep(work.folder()).with_context(|| format!("cannot keep it in {}", folder.display()))?;
     if args.json {
         let all = json!({
-            "seconds": seconds, "slice_seconds": measured.slice_seconds, "folder": folder, "kept": kept,
+            "seconds": seconds, "slice_seconds": measured.slice_seconds, "folder": folder.to_string_lossy(), "kept": kept.to_string_lossy(),
             "processor": series_json(&measured.processor()), "writes": series_json(&measured.writes()),
         });
         println!("{all:#}");
