@@ -63,21 +63,31 @@ pub struct Loaded {
 /// # Errors
 /// Every problem of the file at once.
 pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
-    load_with(args, &room)
+    load_with(args, &room, RunsAs::ThisUser)
+}
+
+/// Whose trials they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RunsAs {
+    /// This process' user's.
+    ThisUser,
+    /// Root's, whoever asks.
+    Root,
 }
 
 /// The same for a fleet's nodes, whose memory is not limited as that of who plans it.
 ///
 /// # Errors
 /// Every problem of the file at once.
-pub fn load_for_nodes(args: &StudyArgs) -> Result<Loaded, Failure> {
-    load_with(args, &|work| Room::of_a_node(image_room(work)))
+pub fn load_for_nodes(args: &StudyArgs, runs_as: RunsAs) -> Result<Loaded, Failure> {
+    load_with(args, &|work| Room::of_a_node(image_room(work)), runs_as)
 }
 
-fn load_with(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded, Failure> {
+fn load_with(args: &StudyArgs, room: &dyn Fn(&Path) -> Room, runs_as: RunsAs) -> Result<Loaded, Failure> {
     let mut args = args.clone();
     let loaded = load_as_said(&args, room)?;
-    if loaded.plan.bench_is_said || nix::unistd::geteuid().is_root() || !needs_root(&loaded.plan) {
+    let is_root = runs_as == RunsAs::Root || nix::unistd::geteuid().is_root();
+    if loaded.plan.bench_is_said || is_root || !needs_root(&loaded.plan) {
         return Ok(loaded);
     }
     eprintln!("not root: trials run in a guest kernel, as with --set bench=guest");

@@ -23,7 +23,8 @@ pub fn of_ordinary_user() -> (World, PathBuf) {
     (world, binary)
 }
 
-fn as_ordinary_user(world: &World, binary: &Path, arguments: &[&str]) -> Said {
+/// What the binary says to that user.
+pub fn as_ordinary_user(world: &World, binary: &Path, arguments: &[&str]) -> Said {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(binary).args(arguments);
     // Without `sbin`, as a user's PATH on Debian is.

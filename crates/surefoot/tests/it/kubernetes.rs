@@ -94,6 +94,18 @@ fn a_pod_has_time_for_what_a_disk_may_do() {
     assert!(limit > 1800 + 600, "one and a half times twenty minutes, and ten: {limit}");
 }
 
+/// Who asks for a manifest is seldom root, and its pods are: an ordinary user's study had been read as one for guest kernels, and what these
+/// can't do refused.
+#[test]
+fn an_ordinary_user_s_manifest_is_that_of_root() {
+    let (world, binary) = crate::guest::of_ordinary_user();
+    world.write("small.toml", small_study(&["ext4", "xfs"], 3) + "order = \"turns\"\n");
+    let words = ["fleet", "kubernetes", "small.toml", "--nodes", "3", "--image", "i", "--claim", "results"];
+    let of_user = crate::guest::as_ordinary_user(&world, &binary, &words).status(0);
+    assert!(!of_user.stderr.contains("guest kernel"), "{}", of_user.stderr);
+    assert_eq!(of_user.stdout, world.surefoot(&words).status(0).stdout);
+}
+
 /// A member finds out which of how many it is by what the manifest gives it, and the script says what it is for a shell.
 #[test]
 fn a_pod_s_script_and_variables_make_a_member() {

@@ -5,6 +5,7 @@
 use super::member;
 use crate::cli::fleet::KubernetesArgs;
 use crate::failure::{Failure, Status};
+use crate::source::RunsAs;
 use anyhow::anyhow;
 use crash::plan::Plan;
 use lab::estimate;
@@ -22,7 +23,8 @@ const WORK: &str = "/work";
 
 /// Prints the manifest.
 pub fn run(args: &KubernetesArgs) -> Result<Status, Failure> {
-    let loaded = member::load(&args.study, args.nodes)?;
+    // The pods are root's, whoever prints their manifest.
+    let loaded = member::load(&args.study, args.nodes, RunsAs::Root)?;
     let plan = &loaded.plan;
     let carried = args.image_study.is_none() && !member::is_built_in(&args.study.study);
     if carried && loaded.text.len() > STUDY_BYTES_MAX {

@@ -2,7 +2,7 @@
 
 use crate::cli::StudyArgs;
 use crate::failure::Failure;
-use crate::source::{self, Loaded, STUDIES};
+use crate::source::{self, Loaded, RunsAs, STUDIES};
 use crate::verbs::run::no_member;
 use crash::plan::Plan;
 use lab::estimate::{expected_seconds, of_unknown_length, safety_seconds};
@@ -16,8 +16,8 @@ const RESERVE: f64 = 1.5;
 const RESERVE_SECONDS: f64 = 600.0;
 
 /// The study as a fleet's members measure it, or why they can't.
-pub(super) fn load(study: &StudyArgs, members: u32) -> Result<Loaded, Failure> {
-    let mut loaded = source::load_for_nodes(study)?;
+pub(super) fn load(study: &StudyArgs, members: u32, runs_as: RunsAs) -> Result<Loaded, Failure> {
+    let mut loaded = source::load_for_nodes(study, runs_as)?;
     let part = Part { number: 1, of: members, known_by: String::new() };
     member::design(&mut loaded.plan, &part).map_err(no_member)?;
     Ok(loaded)

@@ -6,6 +6,7 @@ use super::member;
 use crate::cli::StudyArgs;
 use crate::cli::fleet::SlurmArgs;
 use crate::failure::{Failure, Status};
+use crate::source::RunsAs;
 use anyhow::{Context as _, anyhow};
 use crash::plan::Plan;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ pub(super) const JOB: &str = "slurm.job";
 
 /// Prints or submits the batch script.
 pub fn run(args: &SlurmArgs) -> Result<Status, Failure> {
-    let plan = member::load(&args.study, args.nodes)?.plan;
+    let plan = member::load(&args.study, args.nodes, RunsAs::ThisUser)?.plan;
     let folder = args.study.results.clone().unwrap_or_else(|| format!("{}.members", plan.name).into());
     let folder = std::path::absolute(folder)?;
     let script = script(args, &plan, &folder)?;
