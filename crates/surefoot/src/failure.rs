@@ -153,7 +153,7 @@ fn chain(error: &anyhow::Error, hint: Option<&str>, colour: bool) -> String {
 }
 
 /// Words that may come from somebody else's file, line by line, without what would steer the terminal.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.lines().map(|line| report::printable(&line.replace('\t', " "))).collect::<Vec<_>>().join("\n")
 }
 
@@ -167,12 +167,12 @@ fn study_problem(origin: &str, text: &str, problem: &Problem, colour: bool) -> S
                 Snippet::source(text).path(origin).annotation(AnnotationKind::Primary.span(span).label(&problem.label)),
             )
         }
-        None => title.element(Level::NOTE.message(format!("{origin}: {}", problem.label))),
+        None => title.element(Level::NOTE.message(format!("{origin}: {}", plain(&problem.label)))),
     };
     let mut out = renderer.decor_style(DecorStyle::Unicode).render(&[report]);
     out.push('\n');
     if let Some(hint) = &problem.hint {
-        let _ = writeln!(out, "{} {hint}", painted("hint:", "1;36", colour));
+        let _ = writeln!(out, "{} {}", painted("hint:", "1;36", colour), plain(hint));
     }
     out
 }

@@ -2,6 +2,7 @@
 
 mod forecast;
 
+use crate::failure::plain;
 use crash::plan::{Plan, PlannedScenario};
 use forecast::Wanted;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -191,7 +192,7 @@ impl Live {
         };
         // Those that take turns have all begun before one ends.
         let number = self.before.unwrap_or(0) + self.trials_here;
-        let text = format!("trial {number}/{}: {scenario}: {how}", self.total);
+        let text = plain(&format!("trial {number}/{}: {scenario}: {how}", self.total));
         match (&self.mode, end) {
             (Mode::Lines, _) => tell(&text),
             // On a terminal the bar says it; what went wrong must stay readable above it.
@@ -219,7 +220,7 @@ impl Live {
 
     fn line(&self, text: &str) {
         if matches!(self.mode, Mode::Lines) {
-            tell(text);
+            tell(&plain(text));
         }
     }
 

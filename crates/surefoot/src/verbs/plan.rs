@@ -4,7 +4,7 @@ mod members;
 mod order;
 
 use crate::cli::{PlanArgs, RunArgs};
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, plain};
 use crate::source::{self, Loaded};
 use crate::verbs::run::joined;
 use crash::plan::{Plan, PlannedScenario};
@@ -39,7 +39,7 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         println!("{:#}", json(&loaded, source::room(&loaded.work), &lists, &notes));
         return Ok(Status::Answered);
     }
-    println!("{}: {}\n", plan.name, plan.question);
+    println!("{}: {}\n", plan.name, plain(&plan.question));
     println!("scenarios ({}):", plan.scenarios.len());
     let screened: BTreeSet<usize> = plan.screens.iter().flat_map(|screen| screen.scenarios.iter().copied()).collect();
     for (index, scenario) in plan.scenarios.iter().enumerate() {
@@ -54,11 +54,11 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     totals(&loaded, source::room(&loaded.work));
     print_members(args, plan)?;
     for note in &notes {
-        println!("note:       {note}");
+        println!("note:       {}", plain(note));
     }
     for (name, list) in lists {
         for line in requirements::by_cause(list) {
-            println!("{:<11} {line}", format!("{name}:"));
+            println!("{:<11} {}", format!("{name}:"), plain(&line));
         }
     }
     Ok(Status::Answered)
@@ -105,7 +105,10 @@ fn totals(loaded: &Loaded, room: Room) {
     for (workload, reason) in &plan.unscreened {
         println!("no screen:  of {workload}: {reason}");
     }
-    println!("rounds:     {low} to {high}, until {until} within {:.3} %", design.precision * 100.0);
+    println!(
+        "rounds:     {low} to {high}, until {until} within {}",
+        format_percent(design.precision).replace('%', " %")
+    );
     println!("order:      {}", order::words(plan, room));
     if design.mode == Mode::Tune {
         println!("            from round 4 on, what is shown to be worse is measured no further");
@@ -135,7 +138,7 @@ fn totals(loaded: &Loaded, room: Room) {
     }
     print_safety(plan);
     if let Some(client) = client(plan) {
-        println!("client:     the load comes from {client}, by its load agent");
+        println!("client:     the load comes from {}, by its load agent", plain(client));
     }
     println!("disk space: {} in the work folder", format_bytes(estimate::space_needed(plan)));
     let in_memory = plan.scenarios.iter().map(estimate::virtual_bytes).max().unwrap_or_default();
@@ -245,7 +248,7 @@ fn print_screen(screen: &Screen, rounds: u32) {
         "screen:     {factors} factors of {} in {count} of {} scenarios, {rounds} rounds, {trials} trials:",
         screen.workload, screen.of
     );
-    println!("            {}", screen.words());
+    println!("            {}", plain(&screen.words()));
     println!(
         "            then every combination of those that matter, {KEPT_MAX} factors and {} scenarios at most;",
         screen.kept_max()
@@ -260,7 +263,7 @@ fn print_screen(screen: &Screen, rounds: u32) {
     }
     for pairs in sums {
         let pairs: Vec<String> = pairs.iter().map(|[a, b]| format!("{} × {}", last(a), last(b))).collect();
-        println!("            - {}", pairs.join(" with "));
+        println!("            - {}", plain(&pairs.join(" with ")));
     }
 }
 

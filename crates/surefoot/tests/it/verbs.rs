@@ -187,6 +187,24 @@ fn plan_starts_no_program_that_a_study_names() {
     assert!(!started.exists());
 }
 
+/// SECURITY.md: what a stranger wrote has none of the terminal's control characters there.
+#[test]
+fn what_a_study_says_does_not_steer_the_terminal() {
+    let world = World::new();
+    let study = |path: &str| {
+        format!(
+            "name = \"s\"\nquestion = \"\\u001b]0;mine\\u0007\"\n[storage]\ndevice = \"dir\"\n{path} = \"/no/\\u001b[2J\"\n[workload.null]\n\
+             time = \"10ms\"\n"
+        )
+    };
+    for (path, words, status) in [("path", "plan", 0), ("path", "run", 5), ("\"\\u001b[2J\"", "plan", 2)] {
+        world.write("s.toml", study(path));
+        let said = world.surefoot(&[words, "s.toml"]).status(status);
+        let steers = |text: &str| text.contains(['\u{1b}', '\u{7}']);
+        assert!(!steers(&said.stdout) && !steers(&said.stderr), "{words}: {:?} {:?}", said.stdout, said.stderr);
+    }
+}
+
 #[test]
 fn a_study_begins_as_a_copy_of_a_built_in_one() {
     let world = World::new();
