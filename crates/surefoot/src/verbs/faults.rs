@@ -18,8 +18,9 @@ use sandbox::work::{Holder, Work};
 
 /// Measures each scenario of which it is not known yet, or runs one case again.
 pub fn run(args: &FaultsArgs) -> Result<Status, Failure> {
-    let mut loaded = source::load(&args.run.study)?;
     powercut::refuse_rounds(&args.run.study, "faults", "--set safety.fault_budget=10min")?;
+    powercut::require_root("faults")?;
+    let mut loaded = source::load(&args.run.study)?;
     let settings = loaded.plan.safety.get_or_insert_default();
     settings.faults = Some(settings.failures());
     match (&args.replay, &args.scenario) {

@@ -32,7 +32,7 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     let plan = &loaded.plan;
     let refused = requirements::refused(plan, &loaded.work).into_iter().map(|(label, error)| (label, in_words(&error)));
     let refused: Vec<(String, String)> = refused.collect();
-    let more = [short_budget(plan), short_room(&loaded), without_effect(&args.run)];
+    let more = [without_root(plan), short_budget(plan), short_room(&loaded), without_effect(&args.run)];
     let notes: Vec<String> = warnings(plan).into_iter().chain(more.into_iter().flatten()).collect();
     let lists = [("left out", &left_out), ("missing", &missing), ("refused", &refused)];
     if args.run.json {
@@ -62,6 +62,14 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Answered)
+}
+
+/// That what a disk may do takes root, in a guest kernel, too.
+fn without_root(plan: &Plan) -> Option<String> {
+    let is_asked = plan.safety.is_some() && !nix::unistd::geteuid().is_root();
+    is_asked.then(|| {
+        "power cuts and failing disks need root, in a guest kernel, too: without it they are holes in the answer".into()
+    })
 }
 
 /// Options that say how a study is run, and nothing of what is measured.

@@ -12,14 +12,31 @@ use lab::conductor::What;
 
 /// Measures each scenario of which it is not known yet, or shows what is kept of one.
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
+    match args.scenario {
+        Some(_) => require_no_run(&args.run, "`--replay` and `--export`, which only look at what is kept")?,
+        None => refuse_rounds(&args.run.study, "powercut", "--set safety.budget=60s")?,
+    }
+    // What is exported is only read.
+    if args.export.is_none() {
+        require_root("powercut")?;
+    }
     let mut loaded = source::load(&args.run.study)?;
     if let Some(scenario) = &args.scenario {
-        require_no_run(&args.run, "`--replay` and `--export`, which only look at what is kept")?;
         return look(args, &loaded.work, scenario);
     }
-    refuse_rounds(&args.run.study, "powercut", "--set safety.budget=60s")?;
     loaded.plan.safety.get_or_insert_default();
     run::conduct(&args.run, loaded, run::Measured::Only(What::PowerCuts))
+}
+
+/// Both verbs stand on a disk that only root may mount. A guest kernel's is the same one, so that an ordinary user's study would end in a
+/// hole for each scenario.
+pub(super) fn require_root(verb: &str) -> Result<(), Failure> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    let error =
+        anyhow::anyhow!("`{verb}` needs root, also where trials run in a guest kernel: only root may mount its disk");
+    Err(Failure::new(Status::Missing, error).hint("run it as root"))
 }
 
 /// What says how rounds are measured says nothing to a verb that measures none; `longer` looks longer at each scenario.
@@ -54,7 +71,9 @@ pub(super) fn require_no_run(run: &RunArgs, beside: &str) -> Result<(), Failure>
     let of_run = [
         ("--html", run.html.is_some()),
         ("--json", run.json),
+        ("--full", run.full),
         ("--quiet", run.quiet),
+        ("--pairing", run.pairing.is_some()),
         ("--member", run.member.is_some()),
         ("--skip-missing", run.skip_missing),
         ("--retry-failed", run.retry_failed),

@@ -180,6 +180,21 @@ fn who_can_run_nothing_is_told_what_would_help() {
     crate::harness::said(&as_user).status(5).says("hint: run it as root, or install what is missing");
 }
 
+/// A guest kernel's recording disk is mounted outside of it: each scenario had been tried, and was a hole.
+#[test]
+fn who_may_not_mount_the_disk_is_told_before_anything_is_tried() {
+    let (world, binary) = crate::guest::of_ordinary_user();
+    world.write("small.toml", small_study(&["ext4"], 1) + "[safety]\n");
+    for verb in ["powercut", "faults"] {
+        let told = crate::guest::as_ordinary_user(&world, &binary, &[verb, "small.toml"]);
+        let told =
+            told.status(5).says("needs root, also where trials run in a guest kernel").says("hint: run it as root");
+        assert!(!told.stderr.contains("not root: trials run"), "{}", told.stderr);
+    }
+    let plan = crate::guest::as_ordinary_user(&world, &binary, &["plan", "small.toml"]);
+    plan.status(0).says("note:       power cuts and failing disks need root");
+}
+
 #[test]
 fn foreign_and_damaged_results_files_are_told_apart() {
     let world = World::new();
