@@ -12,29 +12,17 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
     let (mut removed, mut groups, mut refused) = (0, 0, None);
     for folder in folders(args)? {
-        let bytes = source::images_there(&folder);
-        let failure = match Work::own(&folder, &Holder::this_process(None)) {
-            Ok(work) => {
-                let Some(results) = super::run::unpublished(&folder).into_iter().next() else {
-                    groups += sandbox::memory_limit::remove_leftovers(&work);
-                    work.remove()?;
-                    println!("removed {} ({} of image files)", folder.display(), format_bytes(bytes));
-                    removed += 1;
-                    continue;
-                };
-                let error = anyhow!("{} holds results that are nowhere else", results.display());
-                let hint = "move them away; a fleet's member puts its own where they belong when it is run again";
-                Failure::new(Status::Refused, error).hint(hint)
+        match remove(&folder) {
+            Ok(killed) => {
+                removed += 1;
+                groups += killed;
             }
-            Err(error @ (Error::InUse { .. } | Error::NotPrivate { .. })) => {
-                let hint = error.hint();
-                Failure::new(Status::Refused, error).hint(hint)
+            // The others can go all the same.
+            Err(failure) => {
+                if let Some(earlier) = refused.replace(failure) {
+                    earlier.report();
+                }
             }
-            Err(error) => return Err(error.into()),
-        };
-        // The others can go all the same.
-        if let Some(earlier) = refused.replace(failure) {
-            earlier.report();
         }
     }
     // The folder that held them all goes when it is empty.
@@ -48,6 +36,27 @@ pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
         None => {}
     }
     Ok(Status::Answered)
+}
+
+/// Removes a folder that nobody works in and that holds no results which are nowhere else. How many cgroups went with it.
+fn remove(folder: &Path) -> Result<usize, Failure> {
+    let bytes = source::images_there(folder);
+    let work = Work::own(folder, &Holder::this_process(None)).map_err(|error| match &error {
+        Error::InUse { .. } | Error::NotPrivate { .. } => {
+            let hint = error.hint();
+            Failure::new(Status::Refused, error).hint(hint)
+        }
+        _ => error.into(),
+    })?;
+    if let Some(results) = super::run::unpublished(folder).into_iter().next() {
+        let error = anyhow!("{} holds results that are nowhere else", results.display());
+        let hint = "move them away; a fleet's member puts its own where they belong when it is run again";
+        return Err(Failure::new(Status::Refused, error).hint(hint));
+    }
+    let groups = sandbox::memory_limit::remove_leftovers(&work);
+    work.remove()?;
+    println!("removed {} ({} of image files)", folder.display(), format_bytes(bytes));
+    Ok(groups)
 }
 
 fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {

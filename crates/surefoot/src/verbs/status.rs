@@ -87,14 +87,18 @@ pub fn results_of(study: &str) -> PathBuf {
         let stem = file.strip_suffix(".toml").or_else(|| file.strip_suffix(".surefoot"));
         stem.map_or_else(|| file.clone(), str::to_string)
     };
-    let named = std::fs::read_to_string(study).ok().and_then(|text| study::name(&text));
+    // A pipe would be waited for, and a device has no end.
+    let read = || Path::new(study).is_file().then(|| source::text(study).ok()).flatten();
+    let named = read().and_then(|(_, text)| study::name(&text));
     source::results_of(&named.unwrap_or_else(stem))
 }
 
 /// A results file, which may be named by its study.
 pub fn results_file(named: &Path) -> PathBuf {
     let of_study = || results_of(&named.to_string_lossy());
-    let is_study = named.extension().is_some_and(|end| end == "toml");
+    // A study may be called like a folder beside it, such as that of a fleet's results.
+    let is_folder_here = named.is_dir() && named.parent() == Some(Path::new(""));
+    let is_study = named.extension().is_some_and(|end| end == "toml") || is_folder_here;
     if named.exists() && !is_study {
         named.into()
     } else {
@@ -129,7 +133,7 @@ fn print(standing: &Standing, path: &Path, contents: &Contents) {
 
 fn json(standing: &Standing, path: &Path, contents: &Contents) -> serde_json::Value {
     serde_json::json!({
-        "results": path, "study": contents.study.name, "state": standing.state, "rounds": standing.rounds,
+        "results": path.to_string_lossy(), "study": contents.study.name, "state": standing.state, "rounds": standing.rounds,
         "screen_rounds": standing.screen_rounds,
         "rounds_min": contents.study.analysis.rounds_min, "rounds_max": contents.study.analysis.rounds_max,
         "trials_finished": standing.finished, "trials_failed": standing.failed, "trial_seconds": standing.seconds,

@@ -3,6 +3,8 @@
 use crate::harness::{World, said, small_study};
 use nix::mount::{MsFlags, mount, umount};
 use rusqlite::Connection;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 /// Two trials of nothing, which take as long as they must.
@@ -44,6 +46,7 @@ fn every_output_that_is_asked_for_is_written() {
     check(&["--html", "x", "--pdf", "x"], "`--pdf` and `--html` both write to x");
     let look = ["powercut", "s.toml", "--scenario", "x", "--replay", "y", "--rounds", "3"];
     world.surefoot(&look).status(2).says("`--rounds` has no effect");
+    world.surefoot(&[&look[..6], &["--full"]].concat()).status(2).says("`--full` has no effect");
     world.surefoot(&["powercut", "s.toml", "--time", "30min"]).status(2).says("`--time` has no effect with `powercut`");
     // Standard output is the JSON alone.
     let json =
@@ -192,6 +195,56 @@ fn what_others_wrote_does_not_steer_the_terminal() {
         let steers = |text: &str| text.contains(['\u{1b}', '\u{7}']);
         assert!(!steers(&said.stdout) && !steers(&said.stderr), "{words:?}: {:?} {:?}", said.stdout, said.stderr);
     }
+}
+
+/// Names are bytes: `status --json` had ended in a panic while such a file was written, and nobody could read it afterwards.
+#[test]
+fn a_name_that_is_no_text_is_a_name() {
+    let world = measured();
+    let name = OsStr::from_bytes(b"caf\xe9.surefoot");
+    std::fs::rename(world.path().join("s.surefoot"), world.path().join(name)).expect("renamed");
+    let writer = ledger::Writer::create_or_open(&world.path().join(name)).expect("a ledger");
+    let standing = world.surefoot(&["status", "--json"]).status(0).json();
+    assert_eq!((&standing[0]["results"], &standing[0]["state"]), (&"./caf\u{fffd}.surefoot".into(), &"running".into()));
+    drop(writer);
+    let report = world.command(&["report", "--csv", "s.csv"]).arg(name).output().expect("it starts");
+    said(&report).status(0);
+}
+
+/// A device has no end, and who looks into a pipe before it is written to waits for ever.
+#[test]
+fn what_is_no_file_is_no_study_to_be_read() {
+    let world = measured();
+    world.surefoot(&["status", "/dev/zero"]).status(2).says("no results file zero.surefoot");
+    nix::unistd::mkfifo(&world.path().join("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    world.surefoot(&["status", "pipe.toml"]).status(2).says("no results file pipe.surefoot");
+}
+
+/// As a fleet's folder of results may be, beside what one machine measured.
+#[test]
+fn a_study_is_found_beside_a_folder_of_its_name() {
+    let world = measured();
+    std::fs::create_dir(world.path().join("s")).expect("a folder");
+    world.surefoot(&["report", "s", "--json"]).status(0);
+    world.surefoot(&["status", "s"]).status(0).says("s.surefoot: s");
+    world.surefoot(&["report", &world.path().join("s").to_string_lossy()]).status(2).says("is a folder");
+}
+
+/// One that can't be removed had kept all that come after it.
+#[test]
+fn clean_goes_on_where_a_folder_can_not_be_removed() {
+    let world = World::new();
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(world.path().join("surefoot-work").join(name)).expect("a folder");
+        world.write(&format!("surefoot-work/{name}/.surefoot-work"), "");
+    }
+    let busy = world.path().join("surefoot-work/a/busy");
+    std::fs::create_dir(&busy).expect("a folder");
+    mount(Some("tmpfs"), &busy, Some("tmpfs"), MsFlags::empty(), None::<&str>).expect("a tmpfs");
+    let cleaned = world.surefoot(&["clean"]);
+    umount(&busy).expect("nobody uses it");
+    cleaned.status(1).says("cannot remove").says("removed surefoot-work/b");
+    world.surefoot(&["clean"]).status(0).says("removed surefoot-work/a");
 }
 
 /// A filesystem of this many KiB for results; unmounted at the end.
