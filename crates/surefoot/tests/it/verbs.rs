@@ -54,7 +54,7 @@ fn plan_takes_what_run_takes_and_says_what_it_leaves_out() {
     let (run, plan) = (options("run"), options("plan"));
     assert!(run.len() > 15 && run.is_subset(&plan), "`plan` lacks {:?}", run.difference(&plan));
     let said = world.surefoot(&["plan", "quick", "--results", "x", "--work", "y", "--html", "z", "--quiet"]).status(0);
-    said.says("left out of the plan, which they do not change: --results, --html, --quiet");
+    said.says("these options change nothing in a plan: --results, --html, --quiet");
     let third = ["plan", "quick", "--member", "3/20", "--rounds", "8"];
     world.surefoot(&third).status(0).says("rounds:     8 to 8");
     assert_eq!(world.path().read_dir().expect("the folder").count(), 0, "plan touches nothing");
@@ -232,6 +232,9 @@ fn what_can_have_no_effect_is_refused() {
         world.surefoot(words).status(2).says(says);
     }
     world.surefoot(&["list", "service.postgres"]).status(0).says("[service.postgres]");
+    let address = ["replay", "log", "postgres://a:secret@127.0.0.1:9/b?sslmode=require"];
+    let told = world.surefoot(&address).status(2).says("`sslmode=require` would have no effect");
+    assert!(!told.stderr.contains("secret"), "{}", told.stderr);
 }
 
 #[test]

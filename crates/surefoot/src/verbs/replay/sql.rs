@@ -110,7 +110,7 @@ fn decoded(text: &str) -> String {
 
 /// Reads the log, sends it, says what came of it.
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
-    let target = Target::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
+    let target = Target::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", without_password(&args.url))))?;
     refuse_others(args)?;
     let log = read(args)?;
     let (form, own) = (log.form.name(), target.engine.facts().logs);
@@ -161,8 +161,19 @@ fn refuse_others(args: &ReplayArgs) -> Result<(), Failure> {
         (args.insecure, "--insecure"),
     ];
     match given.iter().find(|(is_given, _)| *is_given) {
-        Some((_, name)) => Err(bad(anyhow!("`{name}` is for http:// and https://, and {} is not", args.url))),
+        Some((_, name)) => {
+            Err(bad(anyhow!("`{name}` is for http:// and https://, and {} is not", without_password(&args.url))))
+        }
         None => Ok(()),
+    }
+}
+
+/// A server's address for a message, which others may read in a log.
+fn without_password(url: &str) -> String {
+    let parts = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)));
+    match parts.and_then(|(scheme, (who, place))| Some((scheme, who.split_once(':')?.0, place))) {
+        Some((scheme, user, place)) => format!("{scheme}://{user}:…@{place}"),
+        None => url.into(),
     }
 }
 
@@ -248,6 +259,17 @@ fn as_json(log: &Log, tally: &Tally) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_has_no_password() {
+        for (url, said) in [
+            ("postgres://joe:p@ss/w:ord@db/shop?sslmode=require", "postgres://joe:…@db/shop?sslmode=require"),
+            ("mysql://joe@db/shop", "mysql://joe@db/shop"),
+            ("postgres:///shop", "postgres:///shop"),
+        ] {
+            assert_eq!(without_password(url), said);
+        }
+    }
 
     #[test]
     fn addresses_are_read() {
