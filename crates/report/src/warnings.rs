@@ -229,16 +229,19 @@ fn control_differs(part: &Part) -> Option<Warning> {
     })
 }
 
-/// The exact sign-flip test does not bear a claim out.
+/// The exact sign-flip test does not confirm a claim.
 fn signs_disagree(part: &Part) -> Option<Warning> {
     let disagreeing = part.judgement.claims.iter().filter(|claim| !claim.signs_agree).map(Claim::names);
     let claims: Vec<String> = disagreeing.map(|(a, b)| format!("{a} against {b}")).collect();
-    let comparisons = if claims.len() == 1 { "comparison" } else { "comparisons" };
+    let (comparisons, them) = if claims.len() == 1 { ("comparison", "it") } else { ("comparisons", "them") };
     (!claims.is_empty()).then(|| Warning {
-        seen: format!("{}: the exact sign-flip test does not bear out: {}", part.workload, claims.join(", ")),
+        seen: format!("{}: the exact sign-flip test does not confirm {}", part.workload, claims.join(", ")),
         effect: "These claims lean on the values being roughly normal; take them as likely, not as shown.",
         remedy: "Run more rounds.",
-        brief: Some(format!("an exact test does not bear out {} {comparisons}: take it as likely only.", claims.len())),
+        brief: Some(format!(
+            "an exact test does not confirm {} {comparisons}: take {them} as likely, not as shown.",
+            claims.len()
+        )),
     })
 }
 
@@ -248,7 +251,7 @@ fn carry_over(part: &Part, view: &View) -> Option<Warning> {
     let turns = format!("turns after {} had {} times the speed", found.after, ratio_precise(found.ratio));
     Some(Warning {
         seen: format!("{}: {turns} of turns after others", part.workload),
-        effect: "What a turn leaves behind is paid by who comes next, seldom by itself: a difference may be off by as much.",
+        effect: "A scenario pays for what the turn before its own left behind, and seldom for what it leaves itself: a difference may be off by as much.",
         remedy: "Measure again with `--set design.order=blocks`, or with longer turns.",
         brief: Some(format!("{turns}: differences may be off by as much.")),
     })
@@ -319,7 +322,7 @@ fn said(counting: &Counting) -> Vec<Warning> {
         seen: if trials == 1 { message.into() } else { format!("{message} (in {trials} trials)") },
         effect: "What was measured may not be what was asked for.",
         remedy: "Correct the study file, or the machine.",
-        brief: Some(format!("not all is as asked: {}.", cut(message))),
+        brief: Some(format!("something is not as the study asks: {}.", cut(message))),
     };
     messages.into_iter().map(warning).collect()
 }

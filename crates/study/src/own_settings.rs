@@ -68,7 +68,7 @@ pub const DESIGN: &[Setting] = &[
         .help("Measured runs in a trial; their geometric mean is the trial's one figure."),
     Setting::absent("order", Kind::Choice(&["turns", "blocks"]))
         .help(
-            "How a round goes: `blocks`, a trial after the other; `turns`, all scenarios are up at once and take turns of `turn`, \
+            "How a round goes: `blocks`, one trial after another; `turns`, all scenarios are up at once and take turns of `turn`, \
                while the others stand still, so that what disturbs the machine for seconds disturbs all alike. A load that is no \
                matter of time takes turns of whole runs. Without it, turns where a load is a matter of time and at least the \
                baseline, its control and one more fit into the memory together.",

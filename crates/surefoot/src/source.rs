@@ -204,7 +204,7 @@ fn choose_order(plan: &mut Plan, room: Room) -> Result<(), Failure> {
     let is_asked = plan.design.order == Some(study::Order::Turns);
     let Some(reason) = is_asked.then(|| lab::turns::why_not(plan, room)).flatten() else { return Ok(()) };
     Err(Failure::new(Status::BadStudy, anyhow!("the scenarios can't be up at the same time: {reason}"))
-        .hint("--set design.order=blocks measures a trial after the other"))
+        .hint("--set design.order=blocks measures one trial after another"))
 }
 
 /// `parity = "require"` refuses scenarios that promise different durability.

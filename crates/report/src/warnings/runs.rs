@@ -78,7 +78,7 @@ fn by_kind(part: &Part, rows: &[&Row], (unsteady, runs): (usize, usize)) -> Warn
     let (kinds, examples) = (kinds.join(", "), examples.join(", "));
     Warning {
         seen: format!("{}: {unsteady} of {runs} runs were not steady ({kinds}): {examples}{more}", part.workload),
-        effect: "The mean of such a run is that of no one state, and changes with the run's length; claims that rest on it say so.",
+        effect: "The mean of such a run mixes several states, and depends on the run's length; claims that rest on it say so.",
         remedy: "Look at them second by second; run longer, warm up longer, and look for throttling or a filling device.",
         brief: None,
     }
@@ -128,7 +128,7 @@ fn slower_than_warm_up(part: &Part, rows: &[&Row]) -> Option<Warning> {
     let (workload, examples, times) = (&part.workload, listed(&named, ", "), figure(*times));
     Some(Warning {
         seen: format!("{workload}: measured runs were slower than the warm-up before them: {examples}"),
-        effect: "A run leaves behind what slows the next one down: the figures are not those of a new filesystem, and comparisons may turn round with the number of runs.",
+        effect: "A run leaves behind what slows the next one down: the figures are not those of a new filesystem, and another number of runs may reverse a comparison.",
         remedy: "If a job begins on a new filesystem where you work, set `design.warm_up_runs = 0` and `design.runs = 1`. Else look for what a run leaves: deleted files, a full cache of the device, throttling.",
         brief: Some(format!(
             "measured runs of {label} were {times} times as slow as the warm-up: a run slows the next one."
@@ -176,14 +176,14 @@ pub fn disturbed(part: &Part) -> Option<Warning> {
         [] => "; without them the verdicts are the same".into(),
         changed => format!("; without them, {}", changed.join(", and ")),
     };
-    let trials = if named.len() == 1 { "a trial" } else { "trials" };
+    let (trials, them) = if named.len() == 1 { ("a trial", "it") } else { ("trials", "them") };
     let (workload, examples) = (&part.workload, listed(&named, ", "));
     Some(Warning {
-        seen: format!("{workload}: slow while the machine was not theirs alone: {examples}{changed}"),
+        seen: format!("{workload}: slow while something else used the machine: {examples}{changed}"),
         effect: "They are kept in the answer: taking out what is slow makes everything look fast.",
         remedy: "Keep the machine to the study, and run more rounds.",
         brief: (!without.is_empty())
-            .then(|| format!("something else slowed {trials} down, and without that the answer is another.")),
+            .then(|| format!("something else slowed {trials} down; without {them} the answer would differ.")),
     })
 }
 

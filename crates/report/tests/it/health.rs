@@ -262,7 +262,7 @@ fn a_disturbed_trial_stays_and_is_said_with_what_it_changes() {
             ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, at this spread about 94 rounds are needed; the study ended: the wanted precision is reached
             ! oltp: all scenarios together moved by +3.9 % from the first round to the last
             ! oltp: outlier: ext4 in round 3, xfs in round 3
-            ! oltp: slow while the machine was not theirs alone: xfs in round 3 (30 % of the CPUs' time stolen); without them, xfs against ext4 would be “faster” and not “can't tell”
+            ! oltp: slow while something else used the machine: xfs in round 3 (30 % of the CPUs' time stolen); without them, xfs against ext4 would be “faster” and not “can't tell”
         "#]],
     );
 }

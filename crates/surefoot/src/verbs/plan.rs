@@ -84,7 +84,7 @@ fn without_effect(run: &RunArgs) -> Option<String> {
         ("--quiet", run.quiet),
     ];
     let given: Vec<&str> = options.iter().filter(|(_, is_given)| *is_given).map(|(option, _)| *option).collect();
-    (!given.is_empty()).then(|| format!("left out of the plan, which they do not change: {}", given.join(", ")))
+    (!given.is_empty()).then(|| format!("these options change nothing in a plan: {}", given.join(", ")))
 }
 
 /// What a fleet would cost and show.
@@ -105,7 +105,7 @@ fn totals(loaded: &Loaded, room: Room) {
     let design = &plan.design;
     let (low, high) = (design.rounds_min, design.rounds_max);
     let until = match design.mode {
-        Mode::Full => "every primary contrast is known",
+        Mode::Full => "each comparison is known",
         Mode::Tune => "one scenario is left, or all that are left are known against each other",
     };
     println!();

@@ -258,8 +258,8 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
     if !skip {
         let is_missing = |label: &String| missing.iter().any(|(lacking, _)| lacking == label);
         let is_nothing_left = loaded.plan.scenarios.iter().all(|scenario| is_missing(&scenario.label));
-        let extent = if is_nothing_left { "any" } else { "every" };
-        let error = anyhow!("this machine can't run {extent} scenario\n  {}", by_cause(&missing).join("\n  "));
+        let extent = if is_nothing_left { "any scenario" } else { "all scenarios" };
+        let error = anyhow!("this machine can't run {extent}\n  {}", by_cause(&missing).join("\n  "));
         let skip = "--skip-missing leaves these scenarios out";
         let hint = if is_nothing_left { source::way_out(&loaded.plan) } else { skip };
         return Err(Failure::new(Status::Missing, error).hint(hint));

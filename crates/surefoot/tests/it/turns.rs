@@ -278,7 +278,7 @@ fn a_group_that_would_be_too_small_is_no_turns() {
     world.write("small.toml", &small);
     let plan = world.surefoot(&["plan", "small.toml"]).status(0);
     plan.says(
-        "a trial after the other: the study says up_max = 2; a group needs 3 at least, baseline, control and one more",
+        "one trial after another: the study says up_max = 2; a group needs 3 at least, baseline, control and one more",
     );
     let json = world.surefoot(&["plan", "small.toml", "--json"]).json()["order"].clone();
     assert_eq!((&json["kind"], &json["up_max"]), (&"blocks".into(), &1.into()), "{json}");

@@ -12,8 +12,8 @@ pub fn words(plan: &Plan, room: Room) -> String {
     let reason = reason(plan, room);
     if plan.drawn.order == Order::Blocks {
         return match reason {
-            Some(reason) => format!("a trial after the other: {reason}"),
-            None => "a trial after the other, as the study says".into(),
+            Some(reason) => format!("one trial after another: {reason}"),
+            None => "one trial after another, as the study says".into(),
         };
     }
     let (up, count) = (groups::up_max_of(plan), groups::count_max(plan));
