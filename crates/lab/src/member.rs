@@ -79,7 +79,7 @@ impl Error {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Error::Design(_) => "`--exhaustive` measures everything",
+            Error::Design(_) => "`--exhaustive` measures everything, and `--set design.confirm=0` adds no new rounds",
             Error::Client(_) => "measure it on one machine, or leave its `client` out",
             Error::Variable { variable: OF, .. } => {
                 "set SUREFOOT_MEMBERS to the number of members, or name both: `--member 3/20`"
@@ -170,9 +170,14 @@ pub fn design(plan: &mut Plan, part: &Part) -> Result<(), Error> {
     if plan.design.screen != Screening::Off && !plan.screens.is_empty() {
         return Err(Error::Design("screens its factors first (`design.screen`)"));
     }
+    if plan.design.confirm.is_some_and(|rounds| rounds > 0) {
+        return Err(Error::Design("measures its own pick in new rounds (`design.confirm`)"));
+    }
     if let Some(client) = plan.scenarios.iter().find_map(|scenario| scenario.client.clone()) {
         return Err(Error::Client(client));
     }
+    // Where `design.screen` finds nothing to screen, no pick is to be confirmed, either.
+    plan.design.confirm = Some(0);
     let rounds = plan.design.rounds_min;
     plan.design.rounds_max = rounds;
     // No member asks another: where nobody says a seed it is made from the study, which all of them have.

@@ -100,7 +100,12 @@ fn what_somebody_else_measured_is_not_gone_on_with() {
 fn a_study_that_decides_by_looking_or_has_a_load_agent_is_no_fleet_s() {
     let refused = |design: &str| member::design(&mut plan(&text(&["ext4", "xfs"], design)), &part(1)).err();
     assert!(matches!(refused("mode = \"tune\""), Some(member::Error::Design(_))));
-    assert_eq!(refused("rounds_min = 3"), None);
+    assert!(matches!(refused("confirm = 4"), Some(member::Error::Design(_))), "each would choose for itself");
+    assert_eq!(refused("rounds_min = 3\nconfirm = 0"), None);
+    // Too few scenarios to screen, and so no pick to confirm.
+    let mut unscreened = plan(&text(&["ext4", "xfs"], "screen = \"auto\""));
+    member::design(&mut unscreened, &part(1)).expect("a full study");
+    assert_eq!(unscreened.design.confirmation_rounds(), 0);
     // Twenty nodes would be taken, and each end at once.
     let mut from_elsewhere = plan(&text(&["ext4", "xfs"], "rounds_min = 3"));
     from_elsewhere.scenarios[0].client = Some("192.0.2.7:7077".into());
