@@ -9,6 +9,7 @@ use crate::source::{self, Loaded};
 use crate::verbs::run::joined;
 use crash::plan::{Plan, PlannedScenario};
 use lab::groups::{self, Room};
+use lab::tune::Tune;
 use lab::turn_lengths::Lengths;
 use lab::{estimate, requirements};
 use settings::quantity::{format_bytes, format_percent, format_seconds};
@@ -16,9 +17,6 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use study::screen::{KEPT_MAX, Screen};
 use study::{Mode, Order};
-
-/// Pick, runner-up and baseline.
-const FINALISTS: usize = 3;
 
 /// Prints the plan.
 pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
@@ -155,15 +153,19 @@ fn totals(loaded: &Loaded, room: Room) {
     }
 }
 
-/// Those that are confirmed.
+/// Trials of a round of those that are confirmed, at most: each workload has its own, under each condition of the load.
 fn finalists(plan: &Plan) -> usize {
-    plan.scenarios.iter().filter(|scenario| !scenario.control).count().min(FINALISTS)
+    Tune::new(plan, Vec::new(), &vec![false; plan.scenarios.len()]).confirmed_max()
 }
 
 /// Trials of so many rounds, and of what is beside them.
 fn trials(plan: &Plan, rounds: u32) -> usize {
     let studied = studied_max(plan) + groups::repeated(plan).len();
-    rounds as usize * studied + plan.design.confirmation_rounds() as usize * finalists(plan) + screen_trials(plan)
+    let confirmation = match plan.design.confirmation_rounds() as usize {
+        0 => 0,
+        rounds => rounds * finalists(plan),
+    };
+    rounds as usize * studied + confirmation + screen_trials(plan)
 }
 
 /// What these take, roughly.

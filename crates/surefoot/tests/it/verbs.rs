@@ -66,6 +66,11 @@ fn plan_takes_what_run_takes_and_says_what_it_leaves_out() {
     world.write("gaps.toml", format!("name = \"gaps\"\n{kinds}[storage]\nsize = \"1GiB\"\n[workload.oltp]\n"));
     let gaps = ["plan", "gaps.toml", "--set", "bench=host"];
     world.surefoot(&gaps).status(0).says("\nmissing:    3 scenarios, such as jfs · threads=1: ");
+    // Twelve rounds of 22 scenarios, and six new ones of three under each of two conditions of two workloads.
+    world
+        .surefoot(&["plan", "gtm-filesystems", "--tune", "--set", "bench=host"])
+        .status(0)
+        .says("trials:     at most 336\n");
     let nothing = ["plan", "system", "--set", "bench=guest", "--skip-missing"];
     world.surefoot(&nothing).status(5).says("no scenario is left\n  5 scenarios").says("device = \"loop\"");
     let without = world.surefoot(&[&gap[..], &["--skip-missing"]].concat()).status(0);
