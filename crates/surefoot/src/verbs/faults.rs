@@ -43,7 +43,7 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     })?;
     let settings = loaded.plan.safety.as_ref().expect("it was put there");
     if let Some(reason) = why_not(scenario, settings) {
-        return Err(Failure::new(Status::Refused, anyhow!(reason)));
+        return Err(Failure::new(Status::BadStudy, anyhow!("`{label}` has no cases: {reason}")));
     }
     interrupt::catch();
     let work = Work::own(&loaded.work, &Holder::this_process(None)).map_err(run::unusable)?;

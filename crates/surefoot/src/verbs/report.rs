@@ -256,11 +256,13 @@ pub fn write_page(target: &Path, page: &str) -> Result<(), Failure> {
     std::fs::write(target, page).map_err(|error| cannot_write(target, error))
 }
 
-/// Refuses to write over results, and into a folder that is not there.
+/// Refuses to write over results, into a folder that is not there, and where the answer goes.
 pub fn require_writable(target: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(target)?;
     let has_folder = absolute.parent().is_some_and(Path::is_dir);
-    let error = if ledger::has_our_mark(target) {
+    let error = if target == Path::new(STANDARD) {
+        anyhow!("standard output has the answer, and the page goes to a file")
+    } else if ledger::has_our_mark(target) {
         anyhow!("{} is a results file, and is not written over", target.display())
     } else if target.is_dir() || !has_folder {
         let what = if target.is_dir() { "it is a folder" } else { "its folder is not there" };

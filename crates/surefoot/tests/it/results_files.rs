@@ -98,6 +98,7 @@ fn names_of_the_wrong_kind_are_told_apart() {
     refuse(&["run", "s.toml", "--html", "s.surefoot"], 2, "written over the results");
     refuse(&["run", "s.toml", "--results", "new.surefoot", "--html", "s.surefoot"], 2, "is a results file");
     refuse(&["run", "s.toml", "--results", "new.surefoot", "--html", "none/page.html"], 2, "its folder is not there");
+    refuse(&["run", "s.toml", "--results", "new.surefoot", "--html", "-"], 2, "standard output has the answer");
     refuse(&["report", "s.surefoot", "--html", "none/page.html"], 2, "its folder is not there");
     assert!(!world.path().join("new.surefoot").exists());
     refuse(&["report", "s.surefoot", "--html", "x", "--csv", "./x"], 2, "both write to");
