@@ -21,7 +21,7 @@ use crate::words::{Words as _, estimand};
 use analysis::failures::Failing;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
-use analysis::unpaired::{Change, Level, Sides, parts, primary, scenarios};
+use analysis::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
 use analysis::view::Part;
 use ledger::figure::{self, Zero};
 use ledger::model::TrialState;
@@ -80,7 +80,8 @@ impl Comparison {
     pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
         check_benches(a, b)?;
         let level = Level::of([&a.contents, &b.contents]).expect("two studies");
-        Ok(Comparison::judged(preamble(a, b), workloads(a, b), (level, 1)))
+        let said = [preamble(a, b), alone([&[a], &[b]])].concat();
+        Ok(Comparison::judged(said, workloads(a, b), (level, 1)))
     }
 
     /// Of the second side's sessions with the first's, which took turns: the first of either, then the second, and so on.
@@ -111,6 +112,8 @@ impl Comparison {
         }
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
+        let of_one = |side: usize| pairs.iter().map(|pair| &pair[side]).collect::<Vec<_>>();
+        said.extend(alone([&of_one(0), &of_one(1)]));
         said.extend(order::always_first(pairs));
         let of_side = |(name, side): (&'static str, usize)| {
             pairs[1..].iter().flat_map(move |pair| unlike_sessions(name, &pairs[0][side], &pair[side]))
@@ -437,6 +440,19 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
         lines.push(format!("{more} more machine facts differ."));
     }
     lines
+}
+
+/// Workloads of which the other side knows nothing, such as one that `--skip-missing` left out there.
+fn alone(sides: [&[&Input]; 2]) -> Vec<String> {
+    let parts = |side: usize| sides[side].iter().flat_map(|input| &input.view().parts);
+    let only = |name: &str, side: usize| -> BTreeSet<String> {
+        let is_alone = |part: &&Part| {
+            part.measured().next().is_some() && !parts(1 - side).any(|other| is_same_figure(part, other))
+        };
+        let said = |part: &Part| format!("Only in {name}: {}, {}", part.workload, words(&part.metric.name));
+        parts(side).filter(is_alone).map(said).collect()
+    };
+    [only("A", 0), only("B", 1)].into_iter().flatten().collect()
 }
 
 /// A word where a side's sessions, which are taken for the same, are of several studies.

@@ -46,6 +46,16 @@ fn two_results_are_compared_scenario_by_scenario() {
     assert!(page.contains("<title>ext4: 1.200 [1.1"), "{page}");
 }
 
+/// As where one side's machine lacked a server.
+#[test]
+fn a_workload_of_one_side_is_named() {
+    let table = fixture::filesystems_and_buffers();
+    let mut b = fixture::contents(&table);
+    b.scenarios.iter_mut().for_each(|scenario| scenario.workload = "http-load".into());
+    let text = compared(&fixture::input(&table), &fixture::input_of(b, &table)).text();
+    assert!(text.contains("Only in A: oltp, transactions per second\nOnly in B: http-load, transactions"), "{text}");
+}
+
 #[test]
 fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs() {
     let table = |factor: f64| Table {
