@@ -3,6 +3,7 @@
 use crate::catalogue::BuiltIn;
 use crate::cli::StudyArgs;
 use crate::failure::{Failure, Status};
+use crate::live;
 use anyhow::anyhow;
 use crash::plan::Plan;
 use lab::groups::Room;
@@ -90,7 +91,7 @@ fn load_with(args: &StudyArgs, room: &dyn Fn(&Path) -> Room, runs_as: RunsAs) ->
     if loaded.plan.bench_is_said || is_root || !needs_root(&loaded.plan) {
         return Ok(loaded);
     }
-    eprintln!("not root: trials run in a guest kernel, as with --set bench=guest");
+    live::tell("not root: trials run in a guest kernel, as with --set bench=guest");
     args.set.push("bench=guest".into());
     load_as_said(&args, room)
 }

@@ -362,4 +362,7 @@ fn nobody_need_read_what_a_study_says() {
     let status = world.command(&["run", "s.toml"]).stdout(full()).stderr(full()).status().expect("it starts");
     assert_eq!(status.code(), Some(0));
     world.surefoot(&["report", "s.surefoot"]).status(0);
+    let member = ["run", "s.toml", "--member", "1/4", "--results", "fleet"];
+    let status = world.command(&member).stdout(full()).stderr(full()).status().expect("it starts");
+    assert_eq!(status.code(), Some(0), "its scheduler would start it again");
 }

@@ -7,6 +7,7 @@
 use super::Measured;
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
+use crate::live;
 use crate::source::Loaded;
 use anyhow::{Context as _, anyhow};
 use crash::plan::Plan;
@@ -16,7 +17,7 @@ use ledger::model::{Member, Trial, TrialState};
 use sandbox::work::Work;
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +103,7 @@ pub(super) fn part(word: &str, args: &RunArgs, measured: Measured, loaded: &mut 
     if args.study.results.is_none() {
         loaded.results.set_extension("members");
     }
-    eprintln!("member {} of {}, says {}", part.number, part.of, part.known_by);
+    live::tell(&format!("member {} of {}, says {}", part.number, part.of, part.known_by));
     Ok(part)
 }
 
@@ -167,7 +168,7 @@ impl Place {
     /// Shows how far it is. A folder that can't be reached now may be there at the next round's end.
     pub(super) fn show(&self) {
         if let Err(error) = ledger::publish(&self.ledger, &self.copy) {
-            eprintln!("cannot show the results yet: {:#}", anyhow!(error));
+            live::tell(&format!("cannot show the results yet: {:#}", anyhow!(error)));
         }
     }
 
@@ -181,11 +182,13 @@ impl Place {
         let Member { number, of, host, .. } = &self.member;
         // Its rounds are fixed: that its own figures are precise by then did not end it.
         let stop = if summary.stop == Stop::PrecisionReached { Stop::RoundsMax } else { summary.stop };
-        println!("member {number} of {of} on {}: {}", host.name, stop.words());
-        println!("results: {}", self.copy.display());
+        let mut told = format!("member {number} of {of} on {}: {}\n", host.name, stop.words());
+        told += &format!("results: {}\n", self.copy.display());
         if let (Some(folder), Stop::RoundsMax) = (self.copy.parent(), stop) {
-            println!("`surefoot merge {} -o FILE` brings all members together", folder.display());
+            told += &format!("`surefoot merge {} -o FILE` brings all members together\n", folder.display());
         }
+        // All is measured and kept: that nobody reads on is no failure.
+        let _ = std::io::stdout().write_all(told.as_bytes());
         Ok(match stop {
             Stop::Interrupted => Status::Interrupted,
             Stop::RoundsMax if summary.failed == 0 => Status::Answered,
