@@ -49,7 +49,18 @@ pub fn quiet_on_closed_pipe(command: &Command) {
     {
         return;
     }
-    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: restores the kernel's own handling.
+    on_closed_pipe(SigHandler::SigDfl);
+}
+
+/// Prints what a verb found that talks to others, and ends as quietly where its reader has gone: it talks to nobody meanwhile.
+pub fn printing(print: impl FnOnce()) {
+    on_closed_pipe(SigHandler::SigDfl);
+    print();
+    on_closed_pipe(SigHandler::SigIgn);
+}
+
+fn on_closed_pipe(handler: SigHandler) {
+    let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+    // SAFETY: no handler of ours: the kernel's own, or none.
     unsafe { sigaction(Signal::SIGPIPE, &action) }.expect("SIGPIPE can be handled");
 }

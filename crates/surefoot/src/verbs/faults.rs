@@ -62,7 +62,7 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     })?;
     match (end, replayed) {
         (End::Finished, Some(replayed)) => {
-            tell(&replayed);
+            interrupt::printing(|| tell(&replayed));
             Ok(Status::Answered)
         }
         (End::Interrupted, _) => Ok(Status::Interrupted),

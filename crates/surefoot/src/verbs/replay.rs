@@ -56,7 +56,7 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     }
     let takes = takes(&survey, client.pace, args.calls).map(|takes| span(takes.as_secs_f64()));
     if !args.json {
-        print_survey(args, &survey, takes.as_deref());
+        interrupt::printing(|| print_survey(args, &survey, takes.as_deref()));
     }
     let of = takes.map_or(String::new(), |takes| format!(", of about {takes}"));
     let bar = ProgressBar::new(survey.requests);
@@ -70,10 +70,10 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     });
     bar.finish_and_clear();
     let (tally, rates) = driven.map_err(driven_failure)?;
-    match args.json {
+    interrupt::printing(|| match args.json {
         true => println!("{:#}", as_json(&survey, &tally, &rates)),
         false => print(&tally),
-    }
+    });
     Ok(if tally.faults() > 0 { Status::Holes } else { Status::Answered })
 }
 

@@ -107,6 +107,17 @@ fn seen(log: &str) -> Vec<String> {
     log.lines().map(of_line).collect()
 }
 
+/// As `head` does: it had ended in a panic.
+#[test]
+fn a_reader_that_goes_ends_it_quietly() {
+    let world = World::new();
+    world.write("log", "127.0.0.1 - - [21/Nov/2026:00:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let ended = world.command(&["replay", "log", "http://127.0.0.1:9/"]).stdout(writer).output().expect("it starts");
+    assert!(ended.status.code().is_none() && ended.stderr.is_empty(), "{ended:?}");
+}
+
 #[test]
 fn the_server_sees_what_the_log_asks_for() {
     let world = World::new();

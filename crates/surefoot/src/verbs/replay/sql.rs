@@ -121,7 +121,7 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     // One that cannot be reached is said before anything is sent.
     drop(target.connect().map_err(|error| Failure::new(Status::Missing, error))?);
     if !args.json {
-        print_log(args, &log);
+        interrupt::printing(|| print_log(args, &log));
     }
     let bar = ProgressBar::new(log.statements());
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
@@ -135,10 +135,10 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     });
     bar.finish_and_clear();
     let tally = driven.map_err(driven_failure)?.unwrap_or_default();
-    match args.json {
+    interrupt::printing(|| match args.json {
         true => println!("{:#}", as_json(&log, &tally)),
         false => print(&tally),
-    }
+    });
     Ok(if tally.faults.iter().any(|count| *count > 0) { Status::Holes } else { Status::Answered })
 }
 
