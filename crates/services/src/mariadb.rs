@@ -46,11 +46,13 @@ const SETTINGS: &[Setting] = &[
 /// The folder of MySQL's redo log since 8.0.30; MariaDB's is a file beside the data, as it was before.
 const MYSQL_LOG: &str = "#innodb_redo";
 
-/// Lines of one that is only asked what it recovered: little memory to set up, and a temporary file that is soon written full.
+/// Lines of one that is only asked what it recovered: little memory to set up.
 /// What decides a recovery's result (log, doublewrite, flush method, binary log) stays as asked.
 const ASKED: &str = "innodb_buffer_pool_size = 32M\ninnodb_buffer_pool_load_at_startup = 0\ninnodb_log_buffer_size = 2M\n\
-                     innodb_temp_data_file_path = ibtmp1:3M:autoextend\nkey_buffer_size = 1M\n\
-                     loose_aria_pagecache_buffer_size = 1M\nloose_performance_schema = 0\n";
+                     key_buffer_size = 1M\nloose_aria_pagecache_buffer_size = 1M\nloose_performance_schema = 0\n";
+
+/// A temporary file that is soon written full. MySQL does not start with one below 12 MB (`srv_open_tmp_tablespace` in its srv0start.cc).
+const ASKED_OF_MARIADB: &str = "innodb_temp_data_file_path = ibtmp1:3M:autoextend\n";
 
 /// The server, and what makes a data directory (none: the server itself, as MySQL's does).
 fn find() -> Result<(Program, Option<PathBuf>), Missing> {
@@ -110,10 +112,9 @@ impl MariaDb {
         self.settings.iter().filter(|(name, _)| options::is_format(name))
     }
 
-    /// MySQL keeps a binary log unless it is told otherwise, MariaDB keeps none.
-    fn logs_by_default(&self) -> bool {
-        let is_mysql = self.install.is_none();
-        is_mysql && self.settings.keys().all(|name| plain(name) != "log_bin")
+    /// MySQL makes its data folders itself. It keeps a binary log unless it is told otherwise, where MariaDB keeps none.
+    fn is_mysql(&self) -> bool {
+        self.install.is_none()
     }
 
     /// The binary log's files without their numbers.
@@ -131,7 +132,11 @@ impl MariaDb {
             listening(place),
         );
         text.push_str(narrow());
-        if !self.binary_log && self.logs_by_default() {
+        if self.is_mysql() && place.network.is_some() {
+            text.push_str("loose_mysql_native_password = ON\n");
+        }
+        // Of a load that will be copied, no log is kept: a template is the same with and without one.
+        if self.is_mysql() && (place.skip_fsync || !self.binary_log) {
             text.push_str("skip-log-bin\n");
         }
         let mut line = |name: &str, value: &str| {
@@ -153,14 +158,34 @@ impl MariaDb {
             }
             return text;
         }
-        for (name, value) in &*self.settings {
-            line(name, value);
-        }
+        // Before the settings, among which may be another number.
         if self.binary_log {
             line("log_bin", &self.binary_log(place).to_string_lossy());
             line("server_id", "1");
         }
+        for (name, value) in &*self.settings {
+            line(name, value);
+        }
         text
+    }
+
+    /// Of one that is only asked what it recovered.
+    fn configuration_to_ask(&self, place: &Place) -> String {
+        let of_server = if self.is_mysql() { "" } else { ASKED_OF_MARIADB };
+        [self.configuration(place).as_str(), ASKED, of_server].concat()
+    }
+
+    /// What lets one machine in over the network, by its password. MySQL's own method wants the password itself from who comes first, which
+    /// takes TLS; its older one goes without, up to MySQL 8.4.
+    fn letting_in(&self, network: &Network) -> [String; 3] {
+        let user = format!("'root'@'{}'", network.client);
+        let method = if self.is_mysql() { "WITH mysql_native_password " } else { "" };
+        // MySQL can't replace a user.
+        [
+            format!("DROP USER IF EXISTS {user}"),
+            format!("CREATE USER {user} IDENTIFIED {method}BY '{}'", network.password),
+            format!("GRANT ALL ON *.* TO {user} WITH GRANT OPTION"),
+        ]
     }
 
     /// One of its programs, run as its user on the server's CPUs.
@@ -176,19 +201,6 @@ fn listening(place: &Place) -> String {
         format!("bind_address = {host}\nport = {port}\nskip_name_resolve\n")
     };
     place.network.as_ref().map_or("skip_networking\n".into(), words)
-}
-
-/// Lets one machine in over the network, by its password.
-fn let_in(client: &mut Client, network: &Network) -> Result<(), Error> {
-    let failed = |source| Error::Asked { server: "mariadb", action: "take a password".into(), source };
-    let user = format!("'root'@'{}'", network.client);
-    // MySQL can't replace a user.
-    let statements = [
-        format!("DROP USER IF EXISTS {user}"),
-        format!("CREATE USER {user} IDENTIFIED BY '{}'", network.password),
-        format!("GRANT ALL ON *.* TO {user} WITH GRANT OPTION"),
-    ];
-    statements.iter().try_for_each(|statement| client.query(statement).map(drop)).map_err(failed)
 }
 
 /// Newer servers reserve 8 TiB of addresses for a buffer pool that may grow, which is more than a User-Mode Linux process
@@ -259,7 +271,9 @@ impl Service for MariaDb {
         let mut server = self.to_run(place, &self.program.path, arguments, log.clone()).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         if let Some(network) = &place.network {
-            let_in(&mut client, network)?;
+            let failed = |source| Error::Asked { server: "mariadb", action: "take a password".into(), source };
+            let statements = self.letting_in(network);
+            statements.iter().try_for_each(|statement| client.query(statement).map(drop)).map_err(failed)?;
         }
         let none = BTreeMap::new();
         let messages = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
@@ -270,7 +284,7 @@ impl Service for MariaDb {
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
         let deadline = recovered::deadline();
         let [log, socket] = ["recovered.log", "mariadb.sock"].map(|name| place.run.join(name));
-        let file = place.write("recovered.cnf", &(self.configuration(place) + ASKED))?;
+        let file = place.write("recovered.cnf", &self.configuration_to_ask(place))?;
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
         let arguments = vec![format!("--defaults-file={file}")];
@@ -297,7 +311,8 @@ impl Service for MariaDb {
         for file in files {
             let log = std::fs::read(&file).map_err(Error::file("read", &file))?;
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            logged.extend(binary_log::transactions(&log).into_iter().map(text));
+            let Some(transactions) = binary_log::transactions(&log) else { return Ok(None) };
+            logged.extend(transactions.into_iter().map(text));
         }
         Ok(Some(logged))
     }
@@ -308,12 +323,13 @@ impl Service for MariaDb {
             Some(install) => format!("{} --no-defaults --auth-root-authentication-method=normal", install.display()),
             None => format!("{} --no-defaults --initialize-insecure", self.program.path.display()),
         };
-        let mut words: Vec<String> = self.settings.iter().map(|(name, value)| format!("--{name}={value}")).collect();
+        let mut words: Vec<String> = Vec::new();
         if self.binary_log {
             words.push("--log-bin --server-id=1".into());
-        } else if self.logs_by_default() {
+        } else if self.is_mysql() {
             words.push("--skip-log-bin".into());
         }
+        words.extend(self.settings.iter().map(|(name, value)| format!("--{name}={value}")));
         if has_log_volume {
             words.push("--innodb-log-group-home-dir=\"$WAL\"".into());
         }
@@ -339,6 +355,56 @@ mod tests {
     use observe::durability::Class;
     use serde_json::{Value, json};
 
+    /// MySQL has none of MariaDB's tools for a new data folder.
+    fn server(is_mysql: bool, settings: Value, binary_log: bool) -> MariaDb {
+        let program = Program { path: PathBuf::new(), version: String::new(), user: None };
+        let install = (!is_mysql).then(PathBuf::new);
+        MariaDb { program, install, settings: settings::typed(settings.as_object().expect("a table")), binary_log }
+    }
+
+    /// 12 MB at least, or it does not start: each image of a power cut would be one that does not come up.
+    #[test]
+    fn mysql_is_asked_what_it_recovered_with_a_temporary_file_of_its_own_size() {
+        let place = Place::new("/d".into(), "/r".into());
+        let asked = [true, false].map(|is_mysql| server(is_mysql, json!({}), false).configuration_to_ask(&place));
+        assert_eq!(asked.map(|text| text.contains("innodb_temp_data_file_path")), [false, true]);
+    }
+
+    #[test]
+    fn a_template_has_no_binary_log_whoever_loads_it() {
+        let place = |skip_fsync| Place { skip_fsync, ..Place::new("/d".into(), "/r".into()) };
+        let text = |binary_log, skip_fsync| server(true, json!({}), binary_log).configuration(&place(skip_fsync));
+        assert_eq!(text(true, true), text(false, true));
+        assert!(text(true, true).contains("skip-log-bin") && !text(true, false).contains("skip-log-bin"));
+    }
+
+    /// Of an option that stands twice the last holds.
+    #[test]
+    fn a_server_id_that_is_asked_for_holds() {
+        let server = server(false, json!({ "server_id": 7 }), true);
+        let text = server.configuration(&Place::new("/d".into(), "/r".into()));
+        let ids = text.lines().filter_map(|line| line.strip_prefix("server_id = ")).collect::<Vec<_>>();
+        assert_eq!(ids, ["1", "7"]);
+        assert!(server.commands(false)[1].ends_with("--log-bin --server-id=1 --server_id=7"));
+    }
+
+    #[test]
+    fn mysql_takes_a_password_without_tls() {
+        let network = Network {
+            address: "10.0.0.1:3306".parse().expect("an address"),
+            client: "10.0.0.2".parse().expect("an address"),
+            password: "word".into(),
+        };
+        let place = Place { network: Some(network.clone()), ..Place::new("/d".into(), "/r".into()) };
+        let said = |is_mysql| {
+            let server = server(is_mysql, json!({}), false);
+            (server.letting_in(&network)[1].clone(), server.configuration(&place).contains("native_password"))
+        };
+        let made = |method: &str| format!("CREATE USER 'root'@'10.0.0.2' IDENTIFIED {method}BY 'word'");
+        assert_eq!(said(true), (made("WITH mysql_native_password "), true));
+        assert_eq!(said(false), (made(""), false));
+    }
+
     #[test]
     fn the_redo_log_moves_whatever_its_form() {
         let [data, log] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
@@ -346,9 +412,7 @@ mod tests {
         let files = ["#innodb_redo/#ib_redo0", "ib_logfile0", "ibdata1"];
         files.iter().for_each(|file| std::fs::write(data.path().join(file), "x").expect("written"));
         let place = Place { log: Some(log.path().into()), ..Place::new(data.path().into(), data.path().into()) };
-        let program = Program { path: PathBuf::new(), version: String::new(), user: None };
-        let server = MariaDb { program, install: None, settings: FreeSettings::default(), binary_log: false };
-        server.move_log(&place).expect("moved");
+        server(true, json!({}), false).move_log(&place).expect("moved");
         let is_moved = files.map(|file| (log.path().join(file).exists(), data.path().join(file).exists()));
         assert_eq!(is_moved, [(true, false), (true, false), (false, true)]);
     }

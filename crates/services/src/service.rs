@@ -212,7 +212,7 @@ pub trait Service {
     }
 
     /// Each transaction that the log for its replicas holds whole, in bytes that are taken for text: what its statements said
-    /// stands in it. None: it keeps no such log.
+    /// stands in it. None: it keeps no such log, or one in which they do not stand.
     ///
     /// # Errors
     /// When the log can't be read.

@@ -12,25 +12,36 @@ const FORMAT_DESCRIPTION: u8 = 15;
 const COMMIT: u8 = 16;
 /// MariaDB's, and MySQL's with and without a name.
 const BEGIN: [u8; 3] = [162, 33, 34];
+/// Before rows that were changed, in row format; the statement that changed them stands in MariaDB's annotation, or MySQL's
+/// (`binlog_rows_query_log_events`, off by default).
+const TABLE_MAP: u8 = 19;
+const STATEMENTS: [u8; 2] = [160, 29];
+/// A transaction of MySQL's and a statement of MariaDB's that are compressed.
+const COMPRESSED: [u8; 2] = [40, 165];
 
-/// The bytes of each transaction that was committed, from its first event to its last.
-pub fn transactions(log: &[u8]) -> Vec<&[u8]> {
+/// The bytes of each transaction that was committed, from its first event to its last. None: what its statements said does not stand in it.
+pub fn transactions(log: &[u8]) -> Option<Vec<&[u8]>> {
     let mut found = Vec::new();
     if !log.starts_with(&MAGIC) {
-        return found;
+        return Some(found);
     }
     let (mut at, mut begin, mut has_checksums) = (MAGIC.len(), None, false);
+    let (mut has_rows, mut has_statements) = (false, false);
     while let Some((kind, event)) = event(log, at, has_checksums) {
         match kind {
             // Before its own checksum stands which algorithm the others have.
             FORMAT_DESCRIPTION => has_checksums = event.iter().nth_back(CHECKSUM_BYTES) == Some(&1),
+            COMMIT if has_rows && !has_statements => return None,
             COMMIT => found.extend(begin.take().map(|begin| &log[begin..at + event.len()])),
-            kind if BEGIN.contains(&kind) => begin = Some(at),
+            TABLE_MAP => has_rows = true,
+            kind if COMPRESSED.contains(&kind) => return None,
+            kind if STATEMENTS.contains(&kind) => has_statements = true,
+            kind if BEGIN.contains(&kind) => (begin, has_rows, has_statements) = (Some(at), false, false),
             _ => {}
         }
         at += event.len();
     }
-    found
+    Some(found)
 }
 
 /// The event at this place, if it is whole, and its type.
@@ -74,7 +85,7 @@ mod tests {
     fn texts(log: &[u8]) -> Vec<&str> {
         let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
         let text = |bytes| ["first", "second", "third"].into_iter().find(|text| has(bytes, text)).expect("one of them");
-        transactions(log).into_iter().map(text).collect()
+        transactions(log).expect("statements stand in it").into_iter().map(text).collect()
     }
 
     #[test]
@@ -93,6 +104,28 @@ mod tests {
         log[ends[1] - 1..].fill(0);
         log.resize(1 << 16, 0);
         assert_eq!(texts(&log), ["first"]);
-        assert!(transactions(b"").is_empty() && transactions(&[0; 4096]).is_empty());
+        assert_eq!([transactions(b""), transactions(&[0; 4096])], [Some(vec![]), Some(vec![])]);
+    }
+
+    /// MySQL's row format as it is by default would be read as a log that has none of the commits.
+    #[test]
+    fn rows_without_their_statements_tell_nothing() {
+        let log = |events: &[u8]| {
+            let mut log = MAGIC.to_vec();
+            add(&mut log, FORMAT_DESCRIPTION, &[7, 1]);
+            events.iter().for_each(|kind| add(&mut log, *kind, b"first"));
+            log
+        };
+        const WRITE_ROWS: u8 = 30;
+        for [begin, statement] in [[34, 29], [162, 160]] {
+            let whole = log(&[begin, 2, statement, TABLE_MAP, WRITE_ROWS, COMMIT]);
+            assert_eq!(texts(&whole), ["first"]);
+            let rows = log(&[begin, 2, TABLE_MAP, WRITE_ROWS, COMMIT]);
+            assert_eq!(transactions(&rows), None);
+            assert_eq!(transactions(&[whole, rows[MAGIC.len()..].to_vec()].concat()), None);
+        }
+        for compressed in [&[33, 40][..], &[162, 165, COMMIT]] {
+            assert_eq!(transactions(&log(compressed)), None);
+        }
     }
 }
