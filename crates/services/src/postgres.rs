@@ -69,6 +69,10 @@ fn let_in(place: &Place, network: &Network) -> Result<String, Error> {
 /// What initdb takes unless it is told otherwise.
 const WAL_SEGMENT_BYTES: u64 = 16 << 20;
 
+/// Bounds of the log's size that the server has by itself, in MiB. With a bound below two of the log's files it does not start; initdb raises
+/// both in the file that ours takes the place of (its source, `setup_config`).
+const LOG_MEBIBYTES: [(&str, u64); 2] = [("min_wal_size", 80), ("max_wal_size", 1024)];
+
 /// Settings that decide what a load leaves in the files, and without which some data do not load: libraries that extensions need, the form
 /// of tables and of their large values, and how much of a table its statistics are made from.
 const OF_LOADING: &str = "shared_preload_libraries session_preload_libraries default_table_access_method \
@@ -182,6 +186,13 @@ impl Postgres {
         self.asked.settings.only(|name| OF_LOADING.split(' ').any(|known| known.eq_ignore_ascii_case(name)))
     }
 
+    /// Bounds of the log's size, where its files are too large for those that the server has by itself.
+    fn log_bounds(&self) -> String {
+        let least = 2 * (self.asked.wal_segment_bytes >> 20);
+        let raised = LOG_MEBIBYTES.iter().filter(|(_, own)| *own < least);
+        raised.map(|(name, _)| format!("{name} = '{least}MB'\n")).collect()
+    }
+
     /// What is asked back from the server: its settings, and what its data directory was made with.
     fn asked_back(&self) -> BTreeMap<String, String> {
         let mut asked = (*self.asked.settings).clone();
@@ -195,6 +206,7 @@ impl Postgres {
             "# written by surefoot\nlisten_addresses = ''\nunix_socket_directories = '{}'\nlogging_collector = off\n",
             place.run.display()
         );
+        text.push_str(&self.log_bounds());
         if place.skip_fsync {
             text.push_str(&lines(&self.of_loading()));
             // WAL files that a load would leave to be used again are no part of a template.
@@ -350,6 +362,23 @@ mod tests {
         assert!(text.contains("Shared_Preload_Libraries = 'timescaledb'") && text.contains("= 'lz4'"), "{text}");
         assert!(!text.contains("work_mem"), "{text}");
         assert!(loading.format().contains("lz4") && !plain.format().contains("work_mem"));
+    }
+
+    /// `ReadControlFile`: both bounds are at least two files. What the study asks for stands behind them, and so holds.
+    #[test]
+    fn files_of_the_log_of_any_size_let_the_server_start() {
+        let place = Place::new("/d".into(), "/r".into());
+        let bounds = |mebibytes: u64, settings: serde_json::Value| {
+            let mut server = installed("15", settings);
+            server.asked.wal_segment_bytes = mebibytes << 20;
+            let text = server.configuration(&place);
+            text.lines().filter(|line| line.contains("_wal_size")).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!([1, 16, 32].map(|size| bounds(size, serde_json::json!({}))), [""; 3]);
+        assert_eq!(bounds(64, serde_json::json!({})), "min_wal_size = '128MB'");
+        assert_eq!(bounds(1024, serde_json::json!({})), "min_wal_size = '2048MB', max_wal_size = '2048MB'");
+        let asked = bounds(1024, serde_json::json!({ "max_wal_size": "8GB" }));
+        assert!(asked.ends_with("max_wal_size = '2048MB', max_wal_size = '8GB'"), "{asked}");
     }
 
     #[test]

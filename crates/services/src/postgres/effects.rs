@@ -24,7 +24,7 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
     for (name, value) in asked {
         let name_quoted = name.replace('\'', "''");
         let sql = format!(
-            "SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')"
+            "SELECT current_setting(name), coalesce(unit, ''), coalesce(boot_val, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')"
         );
         let rows = ask(client, &sql)?;
         // A name of an extension that is not loaded is in effect for nobody.
@@ -33,10 +33,44 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
             continue;
         };
         let (found, unit) = (column(row, 0), column(row, 1));
-        if !effect::same(value, &found, effect::unit(&unit)) {
+        if !is_in_effect(name, value, (&found, &unit), &column(row, 2)) {
             ineffective.push(format!("postgres runs with {name} = {found}, where {value} was asked"));
         }
         facts.insert(format!("postgres.{name}"), found);
     }
     Ok(Effects { facts, ineffective })
+}
+
+/// Whether a setting that the server shows as `found`, in this unit where it has no other, is what was asked; `default` is its own.
+fn is_in_effect(name: &str, asked: &str, (found, unit): (&str, &str), default: &str) -> bool {
+    // It sizes some buffers by others, and shows the size.
+    let is_left_to_it = asked == default && ["-1", "0"].contains(&asked);
+    // Of two words for one method it shows the first (its source, `wal_compression_options`).
+    let is_compressed = name.eq_ignore_ascii_case("wal_compression") && found == "pglz";
+    is_left_to_it || is_compressed && effect::same(asked, "on", 1.0) || effect::same(asked, found, effect::unit(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As PostgreSQL 15 shows them.
+    #[test]
+    fn what_the_server_says_in_other_words_is_in_effect() {
+        for asked in ["on", "true", "1", "pglz"] {
+            assert!(is_in_effect("wal_compression", asked, ("pglz", ""), "off"), "{asked}");
+        }
+        assert!(is_in_effect("wal_buffers", "-1", ("4MB", "8kB"), "-1"));
+        assert!(is_in_effect("shared_buffers", "16384", ("128MB", "8kB"), "16384"));
+        for (name, asked, found, default) in [
+            ("wal_compression", "lz4", "pglz", "off"),
+            ("wal_compression", "off", "pglz", "off"),
+            ("wal_compression", "on", "off", "off"),
+            ("default_toast_compression", "on", "pglz", "pglz"),
+            ("wal_buffers", "16MB", "4MB", "-1"),
+            ("data_checksums", "off", "on", "off"),
+        ] {
+            assert!(!is_in_effect(name, asked, (found, ""), default), "{name} = {asked}");
+        }
+    }
 }
