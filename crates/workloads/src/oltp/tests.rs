@@ -73,6 +73,15 @@ fn threads_that_meet_are_tried_again_with_nothing_lost() {
 }
 
 #[test]
+fn statements_on_their_own_find_what_others_are_replacing() {
+    let outcome =
+        run(json!({ "table_size": 200, "threads": 4, "time": "0s", "transactions": 400, "in_transaction": false,
+                              "synchronous": "off" }));
+    let figures = ["transactions", "others"].map(|name| figure(&outcome, name));
+    assert_eq!(figures, [400.0, 0.0]);
+}
+
+#[test]
 fn a_rate_that_is_hardly_one_begins_what_is_due() {
     let outcome = run(json!({ "table_size": 200, "time": "100ms", "rate": 1e-300, "synchronous": "off" }));
     assert_eq!(figure(&outcome, "transactions"), 1.0);
