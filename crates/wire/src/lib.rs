@@ -285,13 +285,13 @@ impl Error {
     }
 
     /// What kind of conflict the server met; none: a real failure. Codes: PostgreSQL's manual, appendix A; MySQL's server
-    /// error reference (1213, 1205, 1020, 1062); SQLite's result codes.
+    /// error reference (1213, 1205, 1020, 1062, and 3572 of NOWAIT, for which MariaDB has 1205); SQLite's result codes.
     pub fn conflict(&self) -> Option<Conflict> {
         let Error::Refused { code, .. } = self else { return None };
         match code.as_str() {
             "40P01" | "1213" => Some(Conflict::Deadlock),
             "40001" | "1020" => Some(Conflict::Serialization),
-            "55P03" | "1205" | "SQLITE_BUSY" => Some(Conflict::LockTimeout),
+            "55P03" | "1205" | "3572" | "SQLITE_BUSY" => Some(Conflict::LockTimeout),
             "23505" | "1062" | "SQLITE_CONSTRAINT_UNIQUE" => Some(Conflict::DuplicateKey),
             _ => None,
         }

@@ -707,5 +707,6 @@ mod tests {
             ("JSON_VALUE(doc, '$.price') = ? OR '$' = c".into(), 1)
         );
         assert_eq!(refusal(b"\xff\xbd\x04#40001Deadlock found").conflict(), Some(crate::Conflict::Deadlock));
+        assert_eq!(refusal(b"\xff\xf4\x0d#HY000NOWAIT is set").conflict(), Some(crate::Conflict::LockTimeout));
     }
 }

@@ -52,7 +52,7 @@ fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>,
         let is_unshown = is_among(&known, UNSHOWN) || known.starts_with(UNSHOWN_CONSUMERS);
         let problem = match (said, found) {
             (Some(line), _) => format!("mariadb takes {name} for nothing: {}", line.trim()),
-            (None, Some(found)) if effect::same(value, found, 1.0) => continue,
+            (None, Some(found)) if effect::same(value, found, 1.0) || has_flags(found, value) => continue,
             (None, Some(found)) => format!("mariadb runs with {name} = {found}, where {value} was asked"),
             (None, None) if is_unshown => continue,
             (None, None) => format!(
@@ -62,6 +62,12 @@ fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>,
         effects.ineffective.push(problem);
     }
     effects
+}
+
+/// Whether these flags are among all that a variable has: `optimizer_switch` takes those that it is given, and shows every one.
+fn has_flags(found: &str, asked: &str) -> bool {
+    let has = |flag: &str| found.split(',').any(|other| other.eq_ignore_ascii_case(flag.trim()));
+    asked.contains('=') && asked.split(',').all(has)
 }
 
 /// Whether a line of its messages says that this option does nothing.
@@ -85,6 +91,7 @@ mod tests {
             ("innodb_log_file_size", "100663296"),
             ("max_connections", "10"),
             ("tx_isolation", "READ-COMMITTED"),
+            ("optimizer_switch", "index_merge=on,mrr=off,mrr_cost_based=off"),
         ]);
         judge(&table(&[(name, value)]), &variables, messages).ineffective
     }
@@ -96,11 +103,13 @@ mod tests {
             ("transaction-isolation", "read-committed"),
             ("plugin_load_add", "auth_socket"),
             ("performance_schema_consumer_events_waits_current", "on"),
+            ("optimizer_switch", "mrr=off, index_merge=on"),
         ] {
             assert_eq!(ineffective(name, value, ""), [""; 0], "{name}");
         }
         let changed = ineffective("max_connections", "5", "");
         assert_eq!(changed, ["mariadb runs with max_connections = 10, where 5 was asked"]);
+        assert_eq!(ineffective("optimizer_switch", "mrr=on,index_merge=on", "").len(), 1);
         // The beginning of a name is enough for MariaDB, and its variable is not found by it.
         let begun = ineffective("innodb_flush_log_at_trx", "2", "");
         assert!(begun[0].contains("has no variable innodb_flush_log_at_trx"), "{begun:?}");
