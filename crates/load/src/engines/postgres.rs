@@ -95,7 +95,7 @@ impl Postgres {
         let mut roles = BTreeSet::new();
         for line in BufReader::new(text).split(b'\n') {
             let line = line.map_err(Error::doing("read", dump))?;
-            roles.extend(std::str::from_utf8(&line).ok().and_then(role).map(str::to_string));
+            roles.extend(std::str::from_utf8(&line).into_iter().flat_map(roles_in).map(str::to_string));
         }
         let mut client = self.client(place)?;
         for role in roles {
@@ -138,12 +138,21 @@ fn index_check(tables: &[String]) -> String {
     )
 }
 
-/// The role that a line of a dump's text needs: `ALTER TABLE … OWNER TO app;`, `GRANT … TO app;`, `REVOKE … FROM app;`.
-fn role(line: &str) -> Option<&str> {
-    let words = [("ALTER ", " OWNER TO "), ("GRANT ", " TO "), ("REVOKE ", " FROM ")];
-    let found = words.iter().find(|(begin, _)| line.starts_with(begin))?;
-    let role = line.rsplit_once(found.1)?.1.trim().strip_suffix(';')?.trim_end_matches(" WITH GRANT OPTION");
-    (!["PUBLIC", "CURRENT_USER", "SESSION_USER"].contains(&role)).then_some(role)
+/// The roles that a line of a dump's text needs: `ALTER TABLE … OWNER TO app;`, `GRANT … TO app;`, `REVOKE … FROM app;`, and both of
+/// `ALTER DEFAULT PRIVILEGES FOR ROLE app … GRANT … TO reader;`.
+fn roles_in(line: &str) -> Vec<&str> {
+    let after = |word: &str| line.rsplit_once(word).map(|(_, role)| role.trim_end());
+    let (maker, other) = if let Some(rest) = line.strip_prefix("ALTER DEFAULT PRIVILEGES FOR ROLE ") {
+        let ends = [" IN SCHEMA ", " GRANT ", " REVOKE "].into_iter().filter_map(|word| rest.find(word));
+        (ends.min().map(|end| &rest[..end]), after(" TO ").or_else(|| after(" FROM ")))
+    } else {
+        let words = [("ALTER ", " OWNER TO "), ("GRANT ", " TO "), ("REVOKE ", " FROM ")];
+        (None, words.into_iter().find(|(begin, _)| line.starts_with(begin)).and_then(|(_, word)| after(word)))
+    };
+    let other = other.and_then(|role| role.strip_suffix(';')).map(|role| role.trim_end_matches(" WITH GRANT OPTION"));
+    // Every cluster has those that begin with `pg_`, and nobody can make one (the manual, "CREATE ROLE").
+    let is_own = |role: &&str| !["PUBLIC", "CURRENT_USER", "SESSION_USER"].contains(role) && !role.starts_with("pg_");
+    maker.into_iter().chain(other).filter(is_own).collect()
 }
 
 /// As COPY's text has it (the manual, COPY, "Text Format").
@@ -316,6 +325,26 @@ impl Database for Postgres {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Lines of `pg_dump` 15 to 17.
+    #[test]
+    fn the_roles_of_a_dump_are_those_that_a_cluster_lacks() {
+        for (line, roles) in [
+            ("ALTER TABLE public.orders OWNER TO shop;", vec!["shop"]),
+            ("GRANT SELECT ON TABLE public.orders TO \"read only\" WITH GRANT OPTION;", vec!["\"read only\""]),
+            ("REVOKE ALL ON SCHEMA public FROM PUBLIC;", vec![]),
+            ("GRANT SELECT ON TABLE public.orders TO pg_monitor;", vec![]),
+            ("ALTER SCHEMA public OWNER TO pg_database_owner;", vec![]),
+            (
+                "ALTER DEFAULT PRIVILEGES FOR ROLE shop IN SCHEMA public GRANT SELECT ON TABLES TO reader;",
+                vec!["shop", "reader"],
+            ),
+            ("ALTER DEFAULT PRIVILEGES FOR ROLE shop REVOKE ALL ON TABLES FROM shop;", vec!["shop", "shop"]),
+            ("ALTER TABLE ONLY public.orders ADD CONSTRAINT orders_pkey PRIMARY KEY (id);", vec![]),
+        ] {
+            assert_eq!(roles_in(line), roles, "{line}");
+        }
+    }
 
     #[test]
     fn a_text_is_one_field_of_a_copy_whatever_it_has() {
