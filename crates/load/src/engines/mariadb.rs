@@ -46,6 +46,8 @@ pub static ENGINE: Engine = Engine {
         logs: &["general", "slow"],
         weakening: &[
             ("INNODB_FLUSH_LOG_AT_TRX_COMMIT", Class::LosesRecent, "a commit may not wait for its flush"),
+            // MySQL's, for bulk loads.
+            ("DISABLE INNODB REDO_LOG", Class::MayCorrupt, "there is no log to recover from"),
             // A page of a blog has `aria-label`, and a table of machines a column `memory`.
             ("ENGINE MYISAM", Class::MayCorrupt, "such tables have no log"),
             ("ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),

@@ -28,7 +28,9 @@ pub static ENGINE: Engine = Engine {
 /// Whether the service's settings ask for an append-only file.
 fn keeps_log(service: &Map<String, Value>) -> bool {
     let settings = service.get("settings").and_then(Value::as_object).into_iter().flatten();
-    let is_yes = |value: &Value| *value == Value::Bool(true) || value.as_str().is_some_and(|word| word == "yes");
+    // As its service writes it, and the server reads it.
+    let is_word = |word: &str| word == "on" || word.eq_ignore_ascii_case("yes");
+    let is_yes = |value: &Value| *value == Value::Bool(true) || value.as_str().is_some_and(is_word);
     settings.into_iter().any(|(name, value)| name.eq_ignore_ascii_case("appendonly") && is_yes(value))
 }
 
@@ -99,3 +101,21 @@ pub fn rewrite_log(client: &mut Redis, is_over: &dyn Fn() -> bool) -> Result<(),
 
 /// How often a rewrite is looked at.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_append_only_file_is_asked_for_in_any_of_its_words() {
+        let keeps = |settings: Value| {
+            let service = serde_json::json!({ "settings": settings });
+            keeps_log(service.as_object().expect("a table"))
+        };
+        for word in ["yes", "YES", "on"] {
+            assert!(keeps(serde_json::json!({ "AppendOnly": word })), "{word}");
+        }
+        assert!(keeps(serde_json::json!({ "appendonly": true })));
+        assert!(!keeps(serde_json::json!({ "appendonly": "no" })) && !keeps(serde_json::json!({})));
+    }
+}

@@ -384,6 +384,8 @@ mod tests {
         assert_eq!(class("PRAGMA synchronous = 0", sqlite), Some(Class::MayCorrupt));
         assert_eq!(class("SET SESSION default_storage_engine = 'Aria'", mariadb), Some(Class::MayCorrupt));
         assert_eq!(class("SET storage_engine=MEMORY", mariadb), Some(Class::LosesAll));
+        assert_eq!(class("ALTER INSTANCE DISABLE INNODB REDO_LOG", mariadb), Some(Class::MayCorrupt));
+        assert_eq!(class("ALTER INSTANCE ENABLE INNODB REDO_LOG", mariadb), None);
         assert_eq!(class("ALTER TABLE t ENGINE MEMORY", mariadb), Some(Class::LosesAll));
         assert_eq!(class("PRAGMA main.journal_mode(off)", sqlite), Some(Class::MayCorrupt));
         // Words of the user's own that say nothing of flushes.
