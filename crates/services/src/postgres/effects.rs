@@ -33,7 +33,7 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
             continue;
         };
         let (found, unit) = (column(row, 0), column(row, 1));
-        if !is_in_effect(name, value, (&found, &unit), &column(row, 2)) {
+        if !is_in_effect(name, value, (found.as_str(), unit.as_str()), &column(row, 2)) {
             ineffective.push(format!("postgres runs with {name} = {found}, where {value} was asked"));
         }
         facts.insert(format!("postgres.{name}"), found);
