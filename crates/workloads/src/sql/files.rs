@@ -211,8 +211,15 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
     if statement.verbs.len() > 1 && (!is_simple || !takes_several) {
         return Some("several statements in one message (`\\;`) go to PostgreSQL by the simple protocol only".into());
     }
-    if script::words(&statement.shown()).next().is_some_and(|word| word == "COPY") {
+    let words: Vec<String> = script::words(&statement.shown()).collect();
+    if words.first().is_some_and(|word| word == "COPY") {
         return Some("COPY moves rows that a script does not have; pgbench takes none, too".into());
+    }
+    let is_end = |word: &String| ["COMMIT", "END", "ROLLBACK", "ABORT"].contains(&word.as_str());
+    if words.first().is_some_and(is_end) && words.windows(2).any(|two| two == ["AND", "CHAIN"]) {
+        return Some(
+            "a transaction that another's end begins is not known here as one: write COMMIT; and BEGIN;".into(),
+        );
     }
     let variables = statement.variables().count();
     if !is_simple && variables > PARAMS_MAX {
@@ -371,6 +378,19 @@ mod tests {
         ] {
             let statement = Statement::new(&[text.to_string()], &mut |name: &str| (name == "a").then_some(0));
             assert_eq!(quoted_variable(&statement, escapes).is_some(), quoted, "{text}");
+        }
+    }
+
+    /// One that met another would be tried again without its beginning.
+    #[test]
+    fn a_transaction_that_another_begins_is_refused() {
+        let parameters: Parameters = settings::typed(&settings::defaults(super::super::SETTINGS));
+        let problem = |text: &str| unsent(&Statement::new(&[text.to_string()], &mut |_: &str| None), &parameters);
+        for text in ["COMMIT AND CHAIN", "rollback work and chain"] {
+            assert!(problem(text).expect(text).contains("BEGIN"), "{text}");
+        }
+        for text in ["COMMIT AND NO CHAIN", "COMMIT", "SELECT 1 AND chain"] {
+            assert_eq!(problem(text), None, "{text}");
         }
     }
 
