@@ -154,3 +154,11 @@ fn a_transaction_that_only_read_is_no_commit() {
     assert_eq!((figure(&outcome, "transactions"), outcome.commits), (30.0, 10));
     assert_eq!(run(&load, |_| Sleeping::new(0, 0.0)).commits, 0);
 }
+
+/// As SQLite answers `UPDATE … RETURNING`: with rows, and no number of changed ones.
+#[test]
+fn a_write_that_gives_rows_has_found_them() {
+    let load = Load { threads: 1, time_seconds: 0.0, transactions: 30, ..CLOSED };
+    let outcome = run(&load, |_| Sleeping { writes_each: 1, ..Sleeping::new(0, 0.0) });
+    assert_eq!(["writes", "missed_rows"].map(|name| figure(&outcome, name)), [30.0, 0.0]);
+}
