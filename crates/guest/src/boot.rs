@@ -31,6 +31,10 @@ pub struct Boot {
     pub modules: Vec<String>,
     /// Where programs are looked for.
     pub path: OsString,
+    /// The folder that the study's paths are from: the conductor's.
+    pub folder: PathBuf,
+    /// The user's own files that the trial reads. Some may lie where the guest has a folder on memory.
+    pub files: Vec<PathBuf>,
 }
 
 /// A guest's hardware.

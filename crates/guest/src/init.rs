@@ -74,29 +74,57 @@ fn open_raw(path: &str) -> io::Result<File> {
     Ok(line)
 }
 
-/// Furnishes the guest: file systems of the kernel's own, memory where programs write, the work folder with the disk for
-/// what is kept, an empty folder in the place of the images, and modules.
+/// A file of the host's that may lie in one of the scratch folders, and is seen there again.
+struct Shown {
+    path: PathBuf,
+    file: File,
+}
+
+impl Shown {
+    /// Before the scratch folders are laid over the host's.
+    fn open(path: PathBuf) -> io::Result<Shown> {
+        let file = File::open(&path)?;
+        Ok(Shown { path, file })
+    }
+
+    /// Afterwards.
+    fn show(&self) -> io::Result<()> {
+        if self.path.exists() {
+            return Ok(());
+        }
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        File::create(&self.path)?;
+        let source = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        let nothing = None::<&str>;
+        Ok(mount(Some(&source), &self.path, nothing, MsFlags::MS_BIND, nothing)?)
+    }
+}
+
+/// The program itself, and the user's files: what links lead to before the links. What is not there, the trial says.
+fn shown(boot: &Boot) -> io::Result<Vec<Shown>> {
+    let names = boot.files.iter().filter(|file| file.is_file());
+    let names = names.flat_map(|file| [file.canonicalize().ok(), Some(file.clone())]).flatten();
+    let of_user = names.filter_map(|path| Shown::open(path).ok());
+    Ok(std::iter::once(Shown::open(std::env::current_exe()?)?).chain(of_user).collect())
+}
+
+/// Furnishes the guest: file systems of the kernel's own, memory where programs write, the user's files and folder, the work folder with
+/// the disk for what is kept, an empty folder in the place of the images, and modules.
 ///
 /// # Errors
 /// What the kernel refused, with the path.
 pub fn furnish(boot: &Boot) -> io::Result<()> {
-    let program = std::env::current_exe()?;
-    let program_file = File::options().read(true).open(&program)?;
+    let shown = shown(boot)?;
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mounted("sysfs", "/sys", safe, None)?;
     std::fs::create_dir_all("/dev/shm")?;
     for folder in SCRATCH {
         mounted("tmpfs", folder, safe, Some("mode=1777"))?;
     }
-    // A program in one of these folders is found there again.
-    if !program.exists() {
-        if let Some(folder) = program.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        File::create(&program)?;
-        let source = PathBuf::from(format!("/proc/self/fd/{}", program_file.as_raw_fd()));
-        let nothing = None::<&str>;
-        mount(Some(&source), &program, nothing, MsFlags::MS_BIND, nothing)?;
+    for one in &shown {
+        one.show().map_err(|error| io::Error::other(format!("cannot show {}: {error}", one.path.display())))?;
     }
     if !boot.work.exists() {
         std::fs::create_dir_all(&boot.work)?;
@@ -107,7 +135,11 @@ pub fn furnish(boot: &Boot) -> io::Result<()> {
     // Servers look their host up and say more than a line when it has no name.
     nix::unistd::sethostname("localhost")?;
     nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, 1024, OPEN_FILES_MAX)?;
-    Ok(())
+    // As on the host, where a trial has its conductor's.
+    std::fs::create_dir_all(&boot.folder).and_then(|()| std::env::set_current_dir(&boot.folder)).map_err(|error| {
+        let folder = boot.folder.display();
+        io::Error::other(format!("cannot go to {folder}, where surefoot was started: {error}"))
+    })
 }
 
 /// `/proc` must be there before anything else can be asked.

@@ -1,6 +1,7 @@
 //! The user's own files that a study reads: what they held when a session began, so that nobody goes on with others.
 
-use crash::plan::{Plan, PlannedScenario};
+use crash::plan::Plan;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,13 +15,15 @@ const READ_BYTES_MAX: u64 = 1 << 30;
 
 /// Facts of a session: by file, its size and the begin of its SHA-256. What can't be read is found missing elsewhere.
 pub fn facts(plan: &Plan) -> BTreeMap<String, String> {
-    let files: BTreeSet<PathBuf> = plan.scenarios.iter().flat_map(files).collect();
+    let files: BTreeSet<PathBuf> =
+        plan.scenarios.iter().flat_map(|one| files(&one.workload, &one.parameters)).collect();
     let fact = |file: &PathBuf| Some((observe::machine::input(file), fingerprint(file).ok()?));
     files.iter().filter_map(fact).collect()
 }
 
-fn files(scenario: &PlannedScenario) -> Vec<PathBuf> {
-    workloads::kind(&scenario.workload).map_or_else(Vec::new, |kind| (kind.read)(&scenario.parameters).user_files())
+/// The user's own files that a workload reads, by their paths as the study has them.
+pub(crate) fn files(workload: &str, parameters: &Map<String, Value>) -> Vec<PathBuf> {
+    workloads::kind(workload).map_or_else(Vec::new, |kind| (kind.read)(parameters).user_files())
 }
 
 fn fingerprint(file: &Path) -> io::Result<String> {

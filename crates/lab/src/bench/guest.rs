@@ -14,6 +14,7 @@ pub use enclosure::{Enclosed, enclose};
 
 use super::conversation::{self, Event, Talk, TrialProcess};
 use super::{End, Error};
+use crate::inputs;
 use crash::plan::TrialSpec;
 use crash::recording::RecordingDisk;
 use guest::boot::{self, Boot, Machine};
@@ -166,7 +167,10 @@ impl Guest {
         let modules = all.flat_map(storage::kernel_modules);
         let modules = std::iter::once(DISK_MODULE).chain(modules).map(str::to_string).collect();
         let path = std::env::join_paths(storage::search_path()).expect("the parts came from a search path");
-        let boot = Boot { work: self.work.folder().into(), images, modules, path };
+        // A folder that was removed meanwhile: paths from there lead nowhere on the host, either.
+        let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
+        let files = inputs::files(&spec.workload, &spec.parameters).iter().map(|file| folder.join(file)).collect();
+        let boot = Boot { work: self.work.folder().into(), images, modules, path, folder, files };
         let boot = serde_json::to_string(&boot).expect("plain data");
         let spec = serde_json::to_string(spec).expect("a TrialSpec is plain data");
         format!("{boot}\n{spec}\n")

@@ -355,6 +355,25 @@ fn the_bench_is_a_factor_and_what_it_lacks_is_told_before() {
     refused("cpus.client=[1]", "a guest kernel has one CPU");
 }
 
+/// By paths from the folder where surefoot was started, which lies in /var/tmp here: the guest has one of its own there.
+#[test]
+fn a_guest_reads_the_files_that_a_study_names() {
+    let world = World::new();
+    world.write("schema.sql", "CREATE TABLE seen (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);\n");
+    world.write("add.sql", "INSERT INTO seen (n) VALUES (1);\n");
+    std::os::unix::fs::symlink("add.sql", world.path().join("link.sql")).expect("a link");
+    // By number, and not by time: a busy machine does few in a moment.
+    let load = "[workload.sql]\nengine = \"sqlite\"\nschema = \"schema.sql\"\nscripts = [\"add.sql\", \"link.sql\"]\n\
+                time = \"60s\"\ntransactions = 20\n";
+    let design = LOAD.split_once("[design]").expect("a design").1;
+    let storage = "[storage]\nfilesystem = \"ext4\"\nsize = \"64MiB\"\n";
+    world.write("files.toml", format!("name = \"files\"\nbench = \"guest\"\n{storage}{load}[design]{design}"));
+    world.surefoot(&["run", "files.toml"]).status(0);
+    let transactions = ledger(&world, "files.surefoot")["runs"][0]["metrics"]["transactions"].as_f64();
+    assert!(transactions.is_some_and(|transactions| transactions > 0.0), "{transactions:?}");
+    assert_nothing_left(&world, "files");
+}
+
 const DISKS: &str = r#"name = "disks"
 bench = "guest"
 [factors.disk]
