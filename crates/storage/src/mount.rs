@@ -105,15 +105,52 @@ impl KernelLog {
     }
 
     fn since_opened(&mut self) -> String {
-        let Some(file) = &mut self.0 else { return String::new() };
-        let mut lines = Vec::new();
-        // A read gives one record, and "would block" after the last (Documentation/ABI/testing/dev-kmsg).
-        let mut record = [0; 8192];
-        while let Ok(length @ 1..) = file.read(&mut record) {
-            let text = String::from_utf8_lossy(&record[..length]).into_owned();
-            let message = text.split_once(';').map_or("", |(_, rest)| rest).lines().next().unwrap_or_default();
-            lines.push(message.to_string());
+        self.0.as_mut().map_or_else(String::new, |file| records(file).join("\n"))
+    }
+}
+
+/// The messages that are there: a read gives one, "would block" after the last, and "broken pipe" once where the kernel has written over
+/// some before they were read; the next read goes on behind these (Documentation/ABI/testing/dev-kmsg).
+fn records(log: &mut impl Read) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut record = [0; 8192];
+    loop {
+        match log.read(&mut record) {
+            Ok(length @ 1..) => {
+                let text = String::from_utf8_lossy(&record[..length]).into_owned();
+                let message = text.split_once(';').map_or("", |(_, rest)| rest).lines().next().unwrap_or_default();
+                lines.push(message.to_string());
+            }
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            _ => return lines,
         }
-        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::records;
+    use std::collections::VecDeque;
+    use std::io::{self, ErrorKind, Read};
+
+    /// As the kernel gives its log, a record a read.
+    struct Log(VecDeque<Result<&'static str, ErrorKind>>);
+
+    impl Read for Log {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let record = self.0.pop_front().unwrap_or(Err(ErrorKind::WouldBlock))?;
+            out[..record.len()].copy_from_slice(record.as_bytes());
+            Ok(record.len())
+        }
+    }
+
+    /// Several disks that fail side by side say much: after the first record that was lost all others had been left out.
+    #[test]
+    fn what_the_kernel_wrote_over_takes_nothing_with_it() {
+        let records = |all: &[Result<&'static str, ErrorKind>]| records(&mut Log(all.iter().copied().collect()));
+        let (first, second) = (Ok("6,1,2,-;mounted\n SUBSYSTEM=block\n"), Ok("3,9,8,-;I/O error\n"));
+        assert_eq!(records(&[Err(ErrorKind::BrokenPipe), first, second]), ["mounted", "I/O error"]);
+        assert_eq!(records(&[first, Err(ErrorKind::BrokenPipe), second]), ["mounted", "I/O error"]);
+        assert_eq!(records(&[first, Err(ErrorKind::WouldBlock), second]), ["mounted"]);
     }
 }

@@ -260,7 +260,9 @@ impl<'a> Bench<'a> {
             Ok(mounted) => Ok(Some(mounted)),
             Err(error) if error.is_busy() => Err(error.into()),
             Err(error) => {
-                run.found(RecoveryOutcome::Unmountable(self.of_any_device(&causes(&error).join(": "))));
+                let words = causes(&error).join(": ");
+                let of_it = of_the_disk(&words, self.attached.device_name());
+                run.found(RecoveryOutcome::Unmountable(of_it.unwrap_or(words)));
                 Ok(None)
             }
         }
@@ -292,18 +294,28 @@ impl<'a> Bench<'a> {
 
     /// What the kernel says of the device since it was mounted, and that is not its everyday word.
     fn kernel_said(&self, mounted: &mut AfterCut) -> Vec<String> {
-        let device = self.attached.device_name();
         let said = mounted.kernel_said();
-        let of_it = said.lines().filter(|line| line.contains(device) && !is_everyday(line));
-        of_it.map(|line| self.of_any_device(line)).collect()
+        let unusual = said.lines().filter(|line| !is_everyday(line));
+        unusual.filter_map(|line| of_the_disk(line, self.attached.device_name())).collect()
     }
+}
 
-    /// The same words on every loop device.
-    fn of_any_device(&self, words: &str) -> String {
-        words
-            .replace(&format!("/dev/{}", self.attached.device_name()), "the disk")
-            .replace(self.attached.device_name(), "the disk")
+/// The same words on every loop device; none: they are not of this one, as `loop12` is not `loop1`.
+fn of_the_disk(words: &str, device: &str) -> Option<String> {
+    let mut parts = words.split(device);
+    let mut said = parts.next()?.to_string();
+    let mut is_of_it = false;
+    for part in parts {
+        if part.starts_with(|letter: char| letter.is_ascii_alphanumeric()) {
+            said.push_str(device);
+        } else {
+            said.truncate(said.trim_end_matches("/dev/").len());
+            said.push_str("the disk");
+            is_of_it = true;
+        }
+        said.push_str(part);
     }
+    is_of_it.then_some(said)
 }
 
 fn outcome(case: &Case, run: Run, struck: Vec<Asked>) -> Outcome {
@@ -391,7 +403,7 @@ fn is_everyday(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asks, injection, is_everyday};
+    use super::{Asks, injection, is_everyday, of_the_disk};
     use powercut::fault::injector::{Action, Asked, Injector};
     use powercut::fault::{Case, RequestKind};
 
@@ -419,5 +431,15 @@ mod tests {
         assert!(is_everyday("EXT4-fs (loop3): mounted filesystem 3f r/w with ordered data mode. Quota mode: none."));
         assert!(!is_everyday("Buffer I/O error on dev loop3, logical block 5, lost async page write"));
         assert!(!is_everyday("EXT4-fs (loop3): Remounting filesystem read-only"));
+    }
+
+    #[test]
+    fn what_is_said_of_another_disk_is_not_said_of_this_one() {
+        let said = |line: &str| of_the_disk(line, "loop1");
+        assert_eq!(said("EXT4-fs (loop12): Remounting filesystem read-only"), None, "of a case beside this one");
+        assert_eq!(said("I/O error, dev loop1, sector 8").as_deref(), Some("I/O error, dev the disk, sector 8"));
+        let both = said("cannot mount /dev/loop1 as ext4, beside /dev/loop12").expect("of both");
+        assert_eq!(both, "cannot mount the disk as ext4, beside /dev/loop12");
+        assert_eq!(said("jbd2/loop1-8: aborted, loop1").as_deref(), Some("jbd2/the disk-8: aborted, the disk"));
     }
 }
