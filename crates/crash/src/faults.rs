@@ -19,7 +19,7 @@ use bench::{Asks, Bench, Broken, Outcome, Reference};
 use load::engines;
 use observe::faults::{Consequence, Example, FaultReplayed, FaultsFound};
 use observe::record::causes;
-use powercut::device::Disk;
+use powercut::device::{Breaker, Disk};
 use powercut::fault::{Case, Continuation, Failure, Fault, RequestKind};
 use sandbox::isolation;
 use sandbox::work::Work;
@@ -36,6 +36,9 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// A case that takes longer hangs in the kernel: even one with a disk that hangs and a server that recovers is over sooner.
 const CASE_SECONDS_MAX: f64 = 120.0;
+
+/// The block of a case whose disk had to be taken away.
+const UNKNOWN: &str = "unknown";
 
 /// A disk on which the filesystem is made and the data are loaded.
 pub struct Beginning {
@@ -160,7 +163,10 @@ pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, asked: &Faults, ca
         let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, reads))?;
         all = asks(asked, &structures, &reference)?;
     }
-    let outcome = in_own_mounts(|| Bench::new(spec, &loaded.disks, &loaded.log, work)?.run(case, &all))?;
+    let outcome = in_own_mounts(|| {
+        let mut bench = Bench::new(spec, &loaded.disks, &loaded.log, work)?;
+        watched(&watchdog(), bench.breaker()?, case, || bench.run(case, &all))
+    })?;
     let mut steps = outcome.steps;
     if outcome.struck.is_empty() && case.failure != Failure::NONE {
         steps.push("no request was left to be struck".into());
@@ -277,8 +283,7 @@ fn end_early(found: &mut FaultsFound, broken: Vec<Broken>) -> Result<()> {
 
 /// What one worker does: the ways on without a fault, then strike after strike.
 fn work(shared: &Shared, tell: &Sender<Ended>) {
-    let watchdog = Watchdog::new(Duration::from_secs_f64(CASE_SECONDS_MAX));
-    let mut worker = Worker { shared, bench: None, watchdog };
+    let mut worker = Worker { shared, bench: None, watchdog: watchdog() };
     let isolated = if isolation::may_mount() { isolation::own_mounts() } else { Ok(()) };
     let mut strike = None;
     loop {
@@ -313,7 +318,8 @@ fn count(structures: &Structures, found: &mut FaultsFound, case: &Case, outcome:
         found.not_struck += 1;
         return;
     };
-    let key = [&*case.failure.to_string(), structures.name(struck), case.continuation.name()];
+    let structure = if outcome.was_ended { UNKNOWN } else { structures.name(struck) };
+    let key = [&*case.failure.to_string(), structure, case.continuation.name()];
     found.add(key, outcome.consequence, || outcome.example);
 }
 
@@ -342,13 +348,27 @@ impl Worker<'_> {
             Some(bench) => bench,
             None => Bench::new(shared.spec, &shared.loaded.disks, &shared.loaded.log, shared.work)?,
         };
-        let (outcome, hung) = self.watchdog.over(bench.breaker()?, || bench.run(case, &shared.asks));
-        if hung {
-            return Ok(hung_in_the_kernel(case));
+        let outcome = watched(&self.watchdog, bench.breaker()?, case, || bench.run(case, &shared.asks))?;
+        if !outcome.was_ended {
+            self.bench = Some(bench);
         }
-        self.bench = Some(bench);
-        outcome
+        Ok(outcome)
     }
+}
+
+fn watchdog() -> Watchdog {
+    Watchdog::new(Duration::from_secs_f64(CASE_SECONDS_MAX))
+}
+
+/// Runs a case, and takes the disk from under one that hangs in the kernel.
+fn watched(
+    watchdog: &Watchdog,
+    disk: Breaker,
+    case: &Case,
+    run: impl FnOnce() -> Result<Outcome, Broken>,
+) -> Result<Outcome, Broken> {
+    let (outcome, hung) = watchdog.over(disk, run);
+    if hung { Ok(hung_in_the_kernel(case)) } else { outcome }
 }
 
 /// Of what was struck nothing is known but that nothing ended.
@@ -357,7 +377,7 @@ fn hung_in_the_kernel(case: &Case) -> Outcome {
     let (client, server, kernel) = (Vec::new(), Vec::new(), Vec::new());
     let example = Example { case: case.to_string(), words, client, server, kernel };
     let asked = powercut::fault::injector::Asked { kind: RequestKind::Flush, offset: 0, length: 0 };
-    Outcome { consequence: Consequence::Hang, example, struck: vec![asked], steps: Vec::new() }
+    Outcome { consequence: Consequence::Hang, example, struck: vec![asked], was_ended: true, steps: Vec::new() }
 }
 
 #[cfg(test)]
@@ -389,6 +409,23 @@ mod tests {
         let mut found = none();
         let (broken, _) = count_all(&Structures::default(), &mut found, [ended(slow())]);
         assert!(end_early(&mut found, broken).is_err(), "nothing was counted");
+    }
+
+    /// Such a case had stood among those that struck a flush, whatever its fault; and a replay of one waited for the trial's end.
+    #[test]
+    fn a_case_that_hangs_loses_its_disk_and_struck_nobody_knows_what() {
+        let case: Case = "write-error@7/go-on".parse().expect("a case");
+        let mut hangs = std::process::Command::new("sleep").arg("60").spawn().expect("sleep starts");
+        let disk = Breaker::Process(hangs.id());
+        let outcome = watched(&Watchdog::new(Duration::from_millis(50)), disk, &case, || {
+            hangs.wait().expect("it ends");
+            Err(Broken::Ended)
+        });
+        let outcome = outcome.expect("it hung");
+        assert_eq!((outcome.consequence, outcome.was_ended), (Consequence::Hang, true));
+        let mut found = none();
+        count(&Structures::default(), &mut found, &case, outcome);
+        assert_eq!((&*found.rows[0].fault, &*found.rows[0].structure), ("write-error", "unknown"));
     }
 
     /// A server does not ask for the same requests each time: late ones are missed.

@@ -102,7 +102,9 @@ pub fn agenda(
 ) -> (Vec<Strike>, usize) {
     let mut by_failure: Vec<Vec<Strike>> = Vec::new();
     let mut rest = Vec::new();
-    for failure in failures {
+    let mut known = BTreeSet::new();
+    // `full` and `full:always` are the same.
+    for failure in failures.iter().filter(|failure| known.insert(**failure)) {
         let injection = Injection { failure: *failure, nth: 1, only: only.to_vec(), late_nanoseconds: 0, seed };
         let its = traced.iter().map(|traced| &traced.asked).filter(|asked| injection.can_strike(asked));
         let (mut seen, mut first) = (BTreeSet::new(), Vec::new());
@@ -168,6 +170,17 @@ mod tests {
         let mut rest = strikes[first..].to_vec();
         rest.sort_unstable();
         assert_eq!(rest, [(write, 2), (write, 4), (flush, 2)]);
+    }
+
+    /// There had been twice as many cases of each, and no bound, as none had struck in four ways on.
+    #[test]
+    fn a_fault_that_is_named_twice_is_tried_once() {
+        let all = [traced(Write, 8192, &[0]), traced(Write, 12288, &[0])];
+        let failures =
+            |names: &[&str]| names.iter().map(|name| name.parse().expect("a fault")).collect::<Vec<Failure>>();
+        let tried = |names: &[&str]| agenda(&failures(names), &all, &structures(&all), &[], 1);
+        assert_eq!(tried(&["full", "full:always", "full"]), tried(&["full"]));
+        assert_eq!(tried(&["full", "full:2"]).0.len(), 4, "these differ");
     }
 
     #[test]

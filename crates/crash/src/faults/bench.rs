@@ -81,6 +81,8 @@ pub struct Outcome {
     pub example: Example,
     /// The requests that were struck.
     pub struck: Vec<Asked>,
+    /// Whether the disk had to be taken from under it, with what it knew of those.
+    pub was_ended: bool,
     /// What was done, step by step.
     pub steps: Vec<String>,
 }
@@ -323,7 +325,7 @@ fn outcome(case: &Case, run: Run, struck: Vec<Asked>) -> Outcome {
     let Run { transcript, mut server, kernel, steps, .. } = run;
     server.dedup();
     let example = Example { case: case.to_string(), words, client: transcript.errors, server, kernel };
-    Outcome { consequence, example, struck, steps }
+    Outcome { consequence, example, struck, was_ended: false, steps }
 }
 
 fn injection(case: &Case, asks: &Asks) -> Injection {
