@@ -18,7 +18,7 @@ pub(super) struct Parameters {
     writes_per_second: f64,
     read_bytes_per_second: f64,
     write_bytes_per_second: f64,
-    /// Least and most, before anything dirty is written; none: the cache outlives a power cut.
+    /// Least and most, before anything dirty is written; none: the cache outlives a power cut. Without a cache each write takes it.
     flush_microseconds: Option<(f64, f64)>,
     /// What may be dirty.
     cache_bytes: u64,
@@ -119,6 +119,9 @@ impl Flash {
                 };
                 let start = now.max(self.writes_free_at);
                 self.writes_free_at = start + nanoseconds(turn);
+                // What can't be kept without power is programmed before it is acknowledged.
+                let durable = parameters.flush_microseconds.filter(|_| !self.is_volatile);
+                let microseconds = microseconds + durable.map_or(0.0, |range| self.chance.between(range));
                 let took = microseconds / 1e6 + beyond_a_page(bytes, parameters.write_bytes_per_second);
                 let end = start + nanoseconds(took);
                 self.keep(Dirty { ticket, offset, bytes }, start, end, done);
