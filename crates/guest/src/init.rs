@@ -135,11 +135,9 @@ pub fn furnish(boot: &Boot) -> io::Result<()> {
     // Servers look their host up and say more than a line when it has no name.
     nix::unistd::sethostname("localhost")?;
     nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, 1024, OPEN_FILES_MAX)?;
-    // As on the host, where a trial has its conductor's.
-    std::fs::create_dir_all(&boot.folder).and_then(|()| std::env::set_current_dir(&boot.folder)).map_err(|error| {
-        let folder = boot.folder.display();
-        io::Error::other(format!("cannot go to {folder}, where surefoot was started: {error}"))
-    })
+    // As on the host, where a trial has its conductor's. One that can't be entered is missed by who names a file from there, and says so.
+    let _ = std::fs::create_dir_all(&boot.folder).and_then(|()| std::env::set_current_dir(&boot.folder));
+    Ok(())
 }
 
 /// `/proc` must be there before anything else can be asked.
