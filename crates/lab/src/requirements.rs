@@ -104,9 +104,17 @@ fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
             return vec![format!("{error}; install the package user-mode-linux, or name one with guest.kernel")];
         }
     };
-    let has = |module: &str| kernel.has(module);
+    let is_known = ::guest::kernel::modules_folder(&kernel.release).is_some();
+    let has = |module: &str| !is_known || kernel.has(module);
     let missing = volumes(scenario).flat_map(|settings| storage::missing_in_guest(settings, &has));
     let mut all: Vec<String> = missing.map(said).collect();
+    if !is_known && volumes(scenario).any(|settings| !storage::kernel_modules(settings).is_empty()) {
+        let release = &kernel.release;
+        all.push(format!(
+            "nothing tells which filesystems the guest kernel Linux {release} has, as there is no folder /lib/modules/{release}; \
+             `make ARCH=um modules_install` makes it, of a kernel that has all built in, too"
+        ));
+    }
     if !sandbox::isolation::available() {
         let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
         all.push(format!("a guest kernel needs namespaces, which this kernel refuses; {remedy}"));

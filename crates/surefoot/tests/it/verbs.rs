@@ -210,6 +210,16 @@ fn what_a_study_says_does_not_steer_the_terminal() {
     }
 }
 
+/// It had been said to have no ext4, which was built in.
+#[test]
+fn a_guest_kernel_of_which_nothing_tells_what_it_has_is_said_to_be_one() {
+    let world = World::new();
+    world.write("linux", "\0User Mode Linux v%s\0Linux version 6.99.0-mine (me@here) #1\0");
+    let said = world.surefoot(&["plan", "quick", "--set", "bench=guest", "--set", "guest.kernel=./linux"]).status(0);
+    let said = said.says("no folder /lib/modules/6.99.0-mine").says("make ARCH=um modules_install");
+    assert!(![&said.stdout, &said.stderr].iter().any(|text| text.contains("guest kernel has no")), "{said:?}");
+}
+
 #[test]
 fn a_study_begins_as_a_copy_of_a_built_in_one() {
     let world = World::new();
