@@ -46,12 +46,18 @@ pub fn enter(network: Network) -> nix::Result<Isolation> {
     }
 }
 
-/// Whether this machine grants the namespaces a trial wants; tried in a process that ends at once.
+/// Whether this machine grants the namespaces a trial wants, and lets them be furnished: where parts of `/proc` are hidden, as in some
+/// containers, none may be mounted in a user's namespace. Tried in processes that end at once.
 pub fn available() -> bool {
+    // Only the child of one that has a new PID namespace lives in it.
+    in_a_child(|| unshare_all(Network::Own) && in_a_child(|| furnish(Network::Own).is_ok()))
+}
+
+fn in_a_child(act: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child calls only async-signal-safe functions before it exits.
     match unsafe { fork() } {
         Ok(ForkResult::Child) => {
-            let code = i32::from(!unshare_all(Network::Own));
+            let code = i32::from(!act());
             // SAFETY: `_exit` is what a forked child of a threaded process may call.
             unsafe { libc::_exit(code) }
         }
