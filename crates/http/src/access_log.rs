@@ -115,17 +115,19 @@ fn find_time(line: &[u8]) -> Result<(i64, usize), Reject> {
         .ok_or(Reject::Time)
 }
 
-/// The words before the time are address, identity and user; a fourth before them is the virtual host. A user may have blanks.
+/// The words before the time are address, identity and user; a fourth before them is the virtual host. A user may have blanks, and so has
+/// the list of addresses that proxies hand on (`X-Forwarded-For`), behind its commas.
 fn host_of(before: &[u8]) -> Option<&[u8]> {
     let before = before.strip_suffix(b" ").unwrap_or(before);
-    let blanks = before.iter().filter(|byte| **byte == b' ').count();
+    let blanks = memchr_iter(b' ', before).filter(|at| !before[..*at].ends_with(b",")).count();
     let (host, rest) = word(before);
     if blanks == 2 {
         return host_as_identity(host, word(rest).0);
     }
     // After an address comes mostly an identity that nobody asked for. Before another one it is an address that nobody knew.
     let is_identity = rest.starts_with(b"- ") && !rest.starts_with(b"- - ");
-    (blanks == 3 && !is_identity).then(|| without_port(host))
+    let is_host = host != b"-" && !host.ends_with(b",");
+    (blanks == 3 && !is_identity && is_host).then(|| without_port(host))
 }
 
 /// lighttpd's own format is `%h %V %u`: an address, never a name, and the host that was asked for. Nobody's identity is like one.
@@ -172,11 +174,14 @@ fn split_request(request: &[u8]) -> Result<(&[u8], &[u8]), Reject> {
     let is_blank = |byte: &u8| *byte == b' ';
     let space = request.iter().position(is_blank).ok_or(Reject::Request)?;
     let last = request.iter().rposition(is_blank).ok_or(Reject::Request)?;
-    let is_method = (1..=20).contains(&space) && request[..space].iter().all(u8::is_ascii_uppercase);
-    if !is_method || last <= space + 1 || !request[last + 1..].starts_with(b"HTTP/") {
+    if !is_method(&request[..space]) || last <= space + 1 || !request[last + 1..].starts_with(b"HTTP/") {
         return Err(Reject::Request);
     }
     Ok((&request[..space], &request[space + 1..last]))
+}
+
+fn is_method(text: &[u8]) -> bool {
+    (1..=20).contains(&text.len()) && text.iter().all(u8::is_ascii_uppercase)
 }
 
 /// The first word, and what follows the blank after it.
@@ -275,6 +280,11 @@ mod tests {
         // The address is `X-Forwarded-For`'s, of clients without a proxy.
         assert_eq!(before("www.example.org - - -").as_deref(), Some("www.example.org"));
         assert_eq!(before("www.example.org - - frank").as_deref(), Some("www.example.org"));
+        // Of clients behind several proxies; and of one that named no host.
+        assert_eq!(before("www.example.org:80 10.0.0.9, 10.0.0.1 - -").as_deref(), Some("www.example.org"));
+        for none in ["10.0.0.9, 10.0.0.1 - -", "10.0.0.9, 10.0.0.1 - John Smith", "- 10.0.0.1 - -"] {
+            assert_eq!(before(none), None, "{none}");
+        }
     }
 
     #[test]

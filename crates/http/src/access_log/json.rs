@@ -1,7 +1,7 @@
 //! A line that is a JSON object, under the names that nginx, Apache and Caddy configurations commonly give.
 
 use super::time::digits;
-use super::{Entry, Reject, split_request, time, without_port};
+use super::{Entry, Reject, is_method, split_request, time, without_port};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -42,6 +42,8 @@ pub fn parse(line: &[u8]) -> Result<Entry<'static>, Reject> {
         // nginx changes `$uri` and `$args` when it leads a request on within itself, and never the request's own line.
         Some(Ok((method, target))) => (method.to_vec(), target.to_vec()),
         no_line => match (text(METHOD), text(TARGET).or_else(target)) {
+            // Blanks and ends of lines in it would make other requests of one.
+            (Some(method), Some(_)) if !is_method(&method) => return Err(Reject::Request),
             (Some(method), Some(target)) => (method, target),
             _ => return Err(no_line.and_then(Result::err).unwrap_or(Reject::Json)),
         },
@@ -129,6 +131,7 @@ mod tests {
         // A path under the name of the line.
         is(r#""method":"GET","path":"/a","request":"/a""#, "/a");
         assert_eq!(target(r#""request":"/a""#), Err(Reject::Request));
+        assert_eq!(target(r#""method":"GET /b HTTP/1.1\r\n\r\nGET","uri":"/a""#), Err(Reject::Request));
         assert_eq!(target(r#""method":"","uri":"""#), Err(Reject::Json), "a connection that never asked");
     }
 
