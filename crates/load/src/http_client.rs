@@ -149,7 +149,7 @@ pub enum Status {
     Class(u16),
     /// Of a page, or of the way to one (2xx, 3xx).
     PageOrRedirect,
-    /// Any but the server's own failures (5xx).
+    /// Any but the server's own failures (5xx). That it has no such method (501, RFC 9110, 15.6.2) is none: a site of files needs none.
     NoFailure,
 }
 
@@ -160,7 +160,7 @@ impl Status {
             Status::Any => true,
             Status::Class(class) => status / 100 == class,
             Status::PageOrRedirect => matches!(status / 100, 2 | 3),
-            Status::NoFailure => status / 100 != 5,
+            Status::NoFailure => status / 100 != 5 || status == 501,
         }
     }
 }

@@ -114,7 +114,15 @@ pub struct Survey {
     pub hosts: BTreeMap<String, u64>,
     /// From the first request to the last.
     pub span: Duration,
+    /// Requests that will be sent and lie more than ten minutes behind one before them.
+    pub behind: u64,
 }
+
+/// A line is written when its answer ends, and few answers take so long: what lies further behind is not in the order of its times.
+const BEHIND: Duration = Duration::from_secs(600);
+
+/// The largest share of such requests: above it many are sent at one moment, and none at its own.
+const BEHIND_SHARE_MAX: f64 = 0.05;
 
 /// Kept of a log whose requests have thousands of virtual hosts or methods.
 const NAMES_MAX: usize = 1000;
@@ -126,14 +134,19 @@ impl Log {
     /// When it can't be read.
     pub fn survey(&self) -> Result<Survey, Error> {
         let mut survey = Survey::default();
-        let mut first = None;
+        let (mut first, mut latest) = (None, i64::MIN);
+        let behind = BEHIND.as_micros() as i64;
         let reader = self.each(|entry| {
             let first = *first.get_or_insert(entry.unix_microseconds);
             let since = u64::try_from(entry.unix_microseconds.saturating_sub(first)).unwrap_or(0);
             survey.span = survey.span.max(Duration::from_micros(since));
             count(&mut survey.methods, &entry.method);
             entry.host.as_ref().inspect(|host| count(&mut survey.hosts, host));
-            survey.requests += u64::from(self.takes(entry));
+            if self.takes(entry) {
+                survey.requests += 1;
+                latest = latest.max(entry.unix_microseconds);
+                survey.behind += u64::from(latest.saturating_sub(entry.unix_microseconds) > behind);
+            }
         })?;
         survey.lines = reader.lines();
         survey.rejects = reader.rejects().clone();
@@ -346,6 +359,20 @@ pub fn endless(survey: &Survey, pace: Pace, calls: u64) -> Option<String> {
             )
         }
         _ => format!("{} requests at this `rate` take {days} days or more, and 366 are the most", survey.requests),
+    })
+}
+
+/// Why the times of a log can't be followed; none: they can, or the pace looks at none.
+pub fn disordered(survey: &Survey, pace: Pace) -> Option<String> {
+    let share = survey.behind as f64 / survey.requests.max(1) as f64;
+    let is_disordered = matches!(pace, Pace::AsLogged(_)) && share > BEHIND_SHARE_MAX;
+    is_disordered.then(|| {
+        let (behind, minutes, most) = (survey.behind, BEHIND.as_secs() / 60, BEHIND_SHARE_MAX * 100.0);
+        format!(
+            "{behind} of {} requests lie more than {minutes} minutes behind one that stands before them, and with `speed` at most \
+             {most:.0} % may: they would all be sent at once; join logs in the order of their times, or look for a line with a wrong time",
+            survey.requests
+        )
     })
 }
 

@@ -63,7 +63,7 @@ const SETTINGS: &[Setting] = &[
     sending::THINK_TIME,
     sending::RATE,
     Setting::new("other_methods", Is::Choice(&["skip", "without-body", "with-body"]), "skip")
-        .help("What becomes of methods other than GET and HEAD, whose bodies no log has: they are left out, or sent without one, or with `body`. Their answers are not looked at."),
+        .help("What becomes of methods other than GET and HEAD, whose bodies no log has: they are left out, or sent without one, or with `body`. Any answer to them is right but a failure of the server (5xx without 501: it has no such method)."),
     Setting::new("body", Is::Text, "").help("What other methods send, with `other_methods = \"with-body\"`."),
     Setting::new("bad_lines_max", Is::Percent { min: 0.0, max: 1.0 }, "5%")
         .help("Share of lines that may be no requests; above it the log is refused."),
@@ -214,7 +214,8 @@ fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
         }
     };
     let refused = http_log::refuse(&parameters.path, &survey, parameters.bad_lines_max);
-    refused.into_iter().chain(http_log::endless(&survey, parameters.pace(), parameters.sending.calls)).collect()
+    let endless = http_log::endless(&survey, parameters.pace(), parameters.sending.calls);
+    refused.into_iter().chain(endless).chain(http_log::disordered(&survey, parameters.pace())).collect()
 }
 
 /// Where in the log a run began that sends a part of it.

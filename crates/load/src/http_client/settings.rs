@@ -190,20 +190,26 @@ pub fn server(context: &Context) -> Result<Server, Error> {
 /// # Errors
 /// When an answer is not what it must be.
 pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &Context) -> Result<(), Error> {
-    let gently = Client {
-        connections: 1,
-        threads: 1,
-        pace: Pace::Closed,
-        window: None,
-        requests_max: requests,
-        ..client.clone()
-    };
+    let gently = gently(client, requests);
     let (tally, _) = super::drive(&gently, source, context.interrupted, &mut |_, _| {})?;
     let fault = Fault::all().into_iter().find(|fault| tally.faults[*fault as usize] > 0);
     let Some(fault) = fault else { return Ok(()) };
     let why = tally.first[fault as usize].clone().unwrap_or_default();
     let place = format!("{} of the site's first {requests} answers", tally.faults());
     Err(Error::wrong_data(place, "what its pages hold", format!("{}: {why}", fault.words())))
+}
+
+/// The same connections one after the other, as fast as they are answered: nobody measures them.
+pub(super) fn gently(client: &Client, requests: u64) -> Client {
+    Client {
+        connections: 1,
+        threads: 1,
+        think_time: Duration::ZERO,
+        pace: Pace::Closed,
+        window: None,
+        requests_max: requests,
+        ..client.clone()
+    }
 }
 
 /// What a run came to, with its right answers in each whole second.

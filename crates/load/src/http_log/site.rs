@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Longest name that filesystems take.
 const NAME_BYTES_MAX: usize = 255;
 
+/// Longest path below the document root: Linux takes 4096 bytes, with the folders above it.
+const PATH_BYTES_MAX: usize = 2048;
+
 /// Answers to a folder, and to a path that is a file and a folder in one log.
 const INDEX: &str = "index.html";
 
@@ -38,7 +41,7 @@ pub fn path(target: &[u8]) -> Option<PathBuf> {
     if is_folder {
         path.push(INDEX);
     }
-    Some(path)
+    (path.as_os_str().len() <= PATH_BYTES_MAX).then_some(path)
 }
 
 fn decoded(text: &[u8]) -> Option<Vec<u8>> {
@@ -112,6 +115,9 @@ mod tests {
         is("/%00", None);
         is("http://other/", None);
         is(&format!("/{}", "x".repeat(256)), None);
+        let deep = |folders: usize| format!("/{}b", "a/".repeat(folders));
+        is(&deep(1023), Some(&deep(1023)[1..]));
+        is(&deep(1024), None);
     }
 
     proptest! {

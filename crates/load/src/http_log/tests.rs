@@ -66,6 +66,37 @@ fn a_page_has_the_size_of_its_file() {
     assert!([200, 301, 404, 500].map(|status| Status::PageOrRedirect.allows(status)) == [true, true, false, false]);
 }
 
+/// lighttpd answers 501 to PUT, DELETE and PATCH on files, where others say 405.
+#[test]
+fn a_server_without_a_method_has_not_failed() {
+    let log = Log { others: Others::WithBody(Vec::new()), ..log_of(&[("PUT /a", "200 5"), ("GET /a", "200 5")]) };
+    let files = super::site::files(&log).expect("read");
+    let log = Log { expected: Expected::Pages(Arc::new(super::site::sizes(files))), ..log };
+    let right: Vec<_> = tasks(&log).iter().map(|task| [200, 405, 501, 503].map(|to| task.status.allows(to))).collect();
+    assert_eq!(right, [[true, true, true, false], [true, false, false, false]]);
+}
+
+/// Two machines' logs of one hour, and two days in the wrong order. A log of one machine has its long downloads late.
+#[test]
+fn a_log_that_goes_back_in_time_is_not_replayed_by_its_times() {
+    let line = |hours: usize, minute: usize| {
+        let (day, hour) = (27 + hours / 24, hours % 24);
+        format!("h - - [{day}/Feb/2024:{hour:02}:{minute:02}:00 +0000] \"GET / HTTP/1.1\" 200 1\n")
+    };
+    let hour = |hours: usize| (0..60).map(move |minute| line(hours, minute)).collect::<String>();
+    let said = |text: String, pace: Pace| {
+        let log = Log { text: Some(text.into_bytes().into()), ..log(Path::new("")) };
+        disordered(&log.survey().expect("read"), pace)
+    };
+    let logged = Pace::AsLogged(1.0);
+    assert_eq!(said(hour(24) + &hour(25), logged), None);
+    let machines = said(hour(24) + &hour(24), logged).expect("refused");
+    assert!(machines.starts_with("49 of 120 requests lie more than 10 minutes behind"), "{machines}");
+    assert!(said(hour(24) + &hour(0), logged).is_some_and(|said| said.starts_with("60 of 120 requests")));
+    assert_eq!(said(hour(24) + &hour(0), Pace::Closed), None, "nobody looks at its times");
+    assert_eq!(said(hour(24) + &line(24, 0).repeat(3), logged), None);
+}
+
 /// Nobody changes to another protocol, is late or leaves again.
 #[test]
 fn what_the_client_did_is_not_asked_of_the_server() {

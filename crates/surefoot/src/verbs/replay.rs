@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use load::duration;
 use load::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
 use load::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
-use load::http_log::{Expected, Hosts, Log, Others, Survey, endless, refuse, takes};
+use load::http_log::{Expected, Hosts, Log, Others, Survey, disordered, endless, refuse, takes};
 use load::workload::Error;
 use observe::latency::Latency;
 use report::number::{count, figure, percent, span};
@@ -51,7 +51,8 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         return Err(bad(anyhow!(why)).hint(hint));
     }
     let client = client(args, &url)?;
-    if let Some(why) = endless(&survey, client.pace, args.calls) {
+    let unfit = endless(&survey, client.pace, args.calls).or_else(|| disordered(&survey, client.pace));
+    if let Some(why) = unfit {
         return Err(bad(anyhow!(why)));
     }
     let takes = takes(&survey, client.pace, args.calls).map(|takes| span(takes.as_secs_f64()));

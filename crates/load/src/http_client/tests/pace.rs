@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::asked::Limit;
-use crate::http_client::settings::outcome;
+use crate::http_client::settings::{gently, outcome};
 
 #[test]
 fn a_rate_of_connections_with_calls_is_httperfs() {
@@ -57,6 +57,14 @@ fn a_think_time_is_kept_and_not_waited_for_at_the_end() {
             assert!(tally.seconds < 5.0, "{}", tally.seconds);
         }
     }
+}
+
+#[test]
+fn nobody_thinks_before_the_first_run() {
+    let address = SocketAddr::from(([127, 0, 0, 1], 1));
+    let thinking = Client { think_time: Duration::from_secs(60), ..client(address, 5, true, Engine::Auto) };
+    let gently = gently(&thinking, 30);
+    assert_eq!((gently.think_time, gently.connections, gently.requests_max), (Duration::ZERO, 1, 30));
 }
 
 #[test]
