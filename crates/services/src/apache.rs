@@ -295,7 +295,7 @@ impl WebServer for ApacheSettings {
 
     fn commands(&self, _program: &Path) -> Vec<String> {
         let fpm = Path::new("/tmp/php-fpm/socket");
-        let fpm = Some(fpm).filter(|_| !self.runs_php());
+        let fpm = Some(fpm).filter(|_| self.php_form == PhpForm::Fpm);
         let text = self.configuration("$MOUNT/data", "/tmp/apache", web::BY_HAND, &[], fpm);
         let mut commands = vec![
             "mkdir -p /tmp/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
@@ -381,6 +381,14 @@ mod tests {
         let text = |fpm: Option<&Path>| apache(json!({})).configuration("/d", "/r", web::BY_HAND, &[], fpm);
         assert!(text(None).contains("\nDirectoryIndex index.html\n"));
         assert!(text(Some(Path::new("/s"))).contains("\nDirectoryIndex index.php index.html\n"));
+    }
+
+    #[test]
+    fn who_repeats_a_trial_by_hand_runs_php_where_it_was_run() {
+        for (php, is_asked) in [("none", false), ("fpm", true)] {
+            let commands = apache(json!({ "php": php })).commands(Path::new("/usr/sbin/apache2")).join("\n");
+            assert_eq!((commands.contains("proxy:unix:"), commands.contains("index.php")), (is_asked, is_asked));
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ const SETTINGS: &[Setting] = &[
     Setting::new("threads", Is::Boolean, "true")
         .help("Whether the development server answers each request in a thread of its own; those of old had none."),
     Setting::new("settings", Is::Table, "{}")
-        .help("Settings of gunicorn: settings = { workers = 3, worker-class = \"gthread\" }."),
+        .help("Settings of gunicorn: settings = { workers = 3, worker-class = \"gthread\", preload = true }."),
     web::DATA,
 ];
 
@@ -50,8 +50,13 @@ fn find(server: DjangoServer) -> Result<(PathBuf, String), Missing> {
     Ok((gunicorn, version))
 }
 
+/// A switch of gunicorn's is there or not, and has no value.
 fn options(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
-    settings.iter().map(|(name, value)| format!("--{name}={value}"))
+    settings.iter().filter_map(|(name, value)| match value.as_str() {
+        "on" => Some(format!("--{name}")),
+        "off" => None,
+        value => Some(format!("--{name}={value}")),
+    })
 }
 
 #[derive(Clone, Deserialize)]
@@ -140,5 +145,20 @@ impl WebServer for DjangoSettings {
     fn commands(&self, program: &Path) -> Vec<String> {
         let arguments = self.arguments(Path::new("$MOUNT/data/site"), "127.0.0.1:8080").join(" ");
         vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", program.display())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn switches_of_gunicorn_have_no_value() {
+        let asked = json!({ "workers": 2, "preload": true, "reuse-port": false });
+        let asked = FreeSettings::from(asked.as_object().expect("a table").clone());
+        let django = DjangoSettings { server: DjangoServer::Gunicorn, threads: true, settings: asked };
+        let expected = ["--chdir", "/s", "--bind", "h:1", "--preload", "--workers=2", "wsgi:application"];
+        assert_eq!(django.arguments(Path::new("/s"), "h:1"), expected);
     }
 }

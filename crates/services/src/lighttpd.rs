@@ -126,6 +126,22 @@ fn ignored(messages: &str) -> Vec<String> {
     messages.lines().filter_map(of_line).collect()
 }
 
+/// How many connections it takes at a time, where it says that they are fewer than it was told: half of its descriptors, or since 1.4.83 such
+/// a part as it says ("can't have more connections than fds/2: 3000 4096"; "reducing server.max-connections (3000) to 1/10 server.max-fds
+/// (4096)": server.c).
+fn fewer_connections(messages: &str) -> Option<u64> {
+    const SAYS: [&str; 2] = ["can't have more connections than fds/2: ", "reducing server.max-connections "];
+    messages.lines().find_map(|line| {
+        let said = SAYS.iter().find_map(|says| Some(line.split_once(says)?.1))?;
+        let numbers: Vec<u64> = said.split(|c: char| !c.is_ascii_digit()).flat_map(str::parse).collect();
+        match numbers[..] {
+            [_, descriptors] => Some(descriptors / 2),
+            [_, _, part, descriptors] => descriptors.checked_div(part),
+            _ => None,
+        }
+    })
+}
+
 /// Numbers and lists stand as they are, all else in quotes.
 fn written(value: &str) -> String {
     if value.parse::<i64>().is_ok() || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
@@ -208,6 +224,12 @@ impl WebServer for LighttpdSettings {
 
     fn heed(&self, messages: &str, effects: &mut Effects) {
         effects.ineffective.extend(ignored(messages));
+        let Some(connections) = fewer_connections(messages) else { return };
+        let name = "server.max-connections";
+        let missed = self.settings.get(name).map(|asked| {
+            format!("lighttpd takes {connections} connections at a time, where {name} = {asked} was asked: raise server.max-fds with it")
+        });
+        effects.mend(format!("{}.{name}", KIND.name), Some(connections.to_string().as_str()), missed);
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
@@ -238,6 +260,27 @@ mod tests {
             let text = text(form);
             assert_eq!((text.contains("exclude-extensions"), text.contains("index.php")), (runs, runs), "{text}");
         }
+    }
+
+    /// The words are lighttpd's own (server.c of 1.4.69 and 1.4.85).
+    #[test]
+    fn connections_that_lighttpd_does_not_take_are_no_connections() {
+        let asked = json!({ "settings": { "server.max-connections": 3000 } });
+        let checked = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
+        let lighttpd: LighttpdSettings = settings::typed(&checked);
+        let heeded = |said: &str| {
+            let mut effects = web::effects(KIND.name, "1", &lighttpd.settings);
+            lighttpd.heed(said, &mut effects);
+            (effects.facts["lighttpd.server.max-connections"].clone(), effects.ineffective.len())
+        };
+        let older = "2026-11-27 10:00:00: (server.c.1762) can't have more connections than fds/2: 3000 4096\n";
+        let newer = "2026-11-27 10:00:00: (server.c.2035) reducing server.max-connections (3000) to 1/10 server.max-fds (4096)\n";
+        assert_eq!(heeded(older), ("2048".into(), 1));
+        assert_eq!(heeded(newer), ("409".into(), 1));
+        assert_eq!(
+            heeded("2026-11-27 10:00:00: (server.c.1909) server started (lighttpd/1.4.69)\n"),
+            ("3000".into(), 0)
+        );
     }
 
     #[test]
