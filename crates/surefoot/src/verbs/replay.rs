@@ -17,12 +17,16 @@ use observe::latency::Latency;
 use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use settings::quantity::format_bytes;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
+use std::time::Duration;
 
 /// What holds where nothing is said, as the help of the options has it.
 const CONNECTIONS: u32 = 25;
 const TIMEOUT_SECONDS: f64 = 30.0;
+
+/// So long each of a name's several addresses is tried.
+const REACH: Duration = Duration::from_secs(3);
 
 /// Looks at the log, sends it, says what came of it.
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
@@ -126,7 +130,7 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
 
 fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
-    let address: Option<SocketAddr> = found.ok().and_then(|mut addresses| addresses.next());
+    let address = found.ok().and_then(|addresses| reachable(&addresses.collect::<Vec<_>>()));
     let unknown = || bad(anyhow!("{} has no address", url.host)).hint("give an address, like http://127.0.0.1:8080");
     let client = Client {
         addresses: vec![address.ok_or_else(unknown)?],
@@ -151,6 +155,14 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
         tls: tls(args, url)?,
     };
     client.problem().map_or(Ok(client), |problem| Err(bad(anyhow!(problem))))
+}
+
+/// Of a name's several addresses the first that takes a connection, as a server on `localhost` may listen on 127.0.0.1 and not on ::1; where
+/// none does, the first.
+fn reachable(addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let listens = |address: &&SocketAddr| TcpStream::connect_timeout(address, REACH).is_ok();
+    let found = if addresses.len() > 1 { addresses.iter().find(listens) } else { None };
+    found.or(addresses.first()).copied()
 }
 
 fn tls(args: &ReplayArgs, url: &Url) -> Result<Option<Tls>, Failure> {
@@ -252,9 +264,11 @@ fn print_table(rows: &[(&str, &Latency)]) {
     }
 }
 
+/// What there was none of is null: 0 would be the fastest of all.
 fn latency(latency: &Latency) -> Value {
-    let at = |quantile: f64| latency.microseconds_at(quantile);
-    json!({ "mean": latency.microseconds_mean(), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0) })
+    let known = |microseconds: f64| (latency.count() > 0).then_some(microseconds);
+    let at = |quantile: f64| known(latency.microseconds_at(quantile));
+    json!({ "mean": known(latency.microseconds_mean()), "p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0) })
 }
 
 fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
@@ -274,4 +288,30 @@ fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
         },
         "right_answers_each_second": rates,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_name_stands_for_the_address_on_which_its_server_listens() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let open = listener.local_addr().expect("an address");
+        // Port 9 as the other tests of `replay` have it: nobody listens there.
+        let closed = SocketAddr::from(([127, 0, 0, 1], 9));
+        assert_eq!(reachable(&[closed, open]), Some(open));
+        assert_eq!(reachable(&[open, closed]), Some(open));
+        assert_eq!(reachable(&[closed, closed]), Some(closed));
+        assert_eq!((reachable(&[closed]), reachable(&[])), (Some(closed), None));
+    }
+
+    #[test]
+    fn no_answer_has_no_latency() {
+        let mut answers = Latency::default();
+        assert_eq!(latency(&answers), json!({ "mean": null, "p50": null, "p95": null, "p99": null, "max": null }));
+        answers.record(Duration::from_millis(2));
+        assert!(latency(&answers)["p99"].as_f64() > Some(1999.0));
+    }
 }
