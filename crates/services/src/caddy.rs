@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub static KIND: Kind = Kind {
     name: "caddy",
     summary: "Caddy, serving files, with PHP behind it",
-    example: "[service.caddy]\nsettings = { encode = \"gzip\" }\n",
+    example: "[service.caddy]\nsettings = { header = \"Cache-Control max-age=60\" }\n",
     settings: SETTINGS,
     listens: true,
     is_database: false,
@@ -27,7 +27,7 @@ pub static KIND: Kind = Kind {
 
 const SETTINGS: &[Setting] = &[
     Setting::new("settings", Is::Table, "{}").help(
-        "Directives of the site: settings = { encode = \"zstd gzip\" }. What Caddy refuses is shown in its words.",
+        "Directives of the site: settings = { header = \"Cache-Control max-age=60\" }. What Caddy refuses is shown in its words.",
     ),
     php_fpm::BEHIND,
     web::ACCESS_LOG,
@@ -78,7 +78,8 @@ impl ServiceSettings for CaddySettings {
 
     fn problems(&self) -> Vec<String> {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['{', '}', '\n', '#', '`']);
-        self.settings.problems("settings", OURS, is_plain)
+        let problems = self.settings.problems("settings", OURS, is_plain);
+        problems.into_iter().chain(web::compression(&self.settings, "encode")).collect()
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
@@ -164,6 +165,7 @@ mod tests {
         let asked =
             json!({ "settings": { "root": "/", "encode": "gzip\nroot * /", "header": "A {host}", "templates": "" } });
         let parameters = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
-        assert_eq!((KIND.read)(&parameters).problems().len(), 3);
+        // The last is `encode`: nobody asks for compressed answers.
+        assert_eq!((KIND.read)(&parameters).problems().len(), 4);
     }
 }

@@ -137,7 +137,8 @@ impl ServiceSettings for NginxSettings {
 
     fn problems(&self) -> Vec<String> {
         let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
-        self.settings.problems("settings", OURS, |name, value| is_plain(name) && is_plain(value))
+        let problems = self.settings.problems("settings", OURS, |name, value| is_plain(name) && is_plain(value));
+        problems.into_iter().chain(web::compression(&self.settings, "gzip")).collect()
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
@@ -239,6 +240,13 @@ mod tests {
     fn nothing_slips_into_the_configuration() {
         let asked = json!({ "settings": { "root": "/", "sendfile": "on; user root", "aio": "threads" } });
         assert_eq!(parameters(asked).problems().len(), 2);
+    }
+
+    #[test]
+    fn compression_that_nobody_asks_for_is_refused() {
+        let problems = |value: &str| parameters(json!({ "settings": { "gzip": value } })).problems();
+        assert_eq!(problems("off"), [""; 0]);
+        assert!(problems("on").len() == 1 && problems("on")[0].contains("settings.gzip"), "{:?}", problems("on"));
     }
 
     #[test]

@@ -111,6 +111,12 @@ pub fn environment(place: &Place) -> Vec<(String, String)> {
     place.sockets.iter().map(named).collect()
 }
 
+/// Why a setting that compresses answers is refused, where it is not off: no load asks for such answers, and on and off would be alike.
+pub fn compression(settings: &BTreeMap<String, String>, name: &str) -> Option<String> {
+    settings.get(name).filter(|value| !value.eq_ignore_ascii_case("off"))?;
+    Some(format!("settings.{name}: loads ask for no compressed answers, so that it has no effect: leave it out"))
+}
+
 /// A server's version and settings under its name. Unless it says that it ignores or changes one, what it started with is in effect.
 pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -> Effects {
     let settings = settings.iter().map(|(setting, value)| (format!("{name}.{setting}"), value.clone()));

@@ -17,7 +17,9 @@ use observe::durability::Durability;
 use observe::metric::Measured;
 use random::Random;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -122,6 +124,17 @@ impl Site {
     }
 }
 
+/// Problems beside the settings of the study's services: such a site, and one made from a log, has no folder with a host's name.
+pub fn problems_beside(server: &str, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+    let has_hosts = services.get(server).and_then(|settings| settings.get("virtual_hosts")?.as_bool()) == Some(true);
+    let problem = || {
+        format!(
+            "its site is one for all hosts, and `service.{server}.virtual_hosts` looks for a folder of each: leave it out"
+        )
+    };
+    has_hosts.then(problem).into_iter().collect()
+}
+
 struct Drawn {
     files: files::Files,
     /// The site's one page; none: files are drawn.
@@ -153,4 +166,20 @@ fn write(context: &Context, name: &str, text: impl AsRef<[u8]>) -> Result<(), Er
     let folder = path.parent().expect("a file has a folder");
     std::fs::create_dir_all(folder).map_err(Error::doing("create", folder))?;
     std::fs::write(&path, text).map_err(Error::doing("write", &path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_without_hosts_is_refused_where_the_server_looks_for_them() {
+        let problems = |has_hosts: bool| {
+            let settings = Map::from_iter([("virtual_hosts".to_string(), has_hosts.into())]);
+            problems_beside("nginx", &BTreeMap::from([("nginx".to_string(), settings)]))
+        };
+        assert_eq!(problems(false), [""; 0]);
+        assert!(problems(true)[0].contains("`service.nginx.virtual_hosts` looks for a folder of each"));
+        assert_eq!(problems_beside("django", &BTreeMap::new()), [""; 0]);
+    }
 }

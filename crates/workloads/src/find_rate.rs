@@ -19,6 +19,7 @@ use observe::latency::Latency;
 use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::site::{self, Site};
 use std::collections::BTreeMap;
@@ -130,6 +131,10 @@ impl WorkloadSettings for Parameters {
     fn problems(&self) -> Vec<String> {
         let wrong = (self.rate_min > self.rate_max).then(|| "`rate_min` is above `rate_max`".to_string());
         wrong.into_iter().chain(self.site.problems(&self.sending)).collect()
+    }
+
+    fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        site::problems_beside(&self.sending.server, services)
     }
 
     fn missing(&self) -> Vec<String> {

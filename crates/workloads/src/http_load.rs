@@ -11,8 +11,10 @@ use observe::durability::Durability;
 use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::site::{self, Site};
+use std::collections::BTreeMap;
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
@@ -82,6 +84,10 @@ impl WorkloadSettings for Parameters {
 
     fn problems(&self) -> Vec<String> {
         self.site.problems(&self.sending).into_iter().chain(self.sending.problems(Pace::Closed)).collect()
+    }
+
+    fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        site::problems_beside(&self.sending.server, services)
     }
 
     fn missing(&self) -> Vec<String> {

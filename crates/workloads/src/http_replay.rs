@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::cms;
-use sites::site::files;
+use sites::site::{self, files};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -202,6 +202,20 @@ fn check_cms(parameters: &Parameters) -> Vec<String> {
     problems
 }
 
+/// What the site `cms` lacks of its web server: each trial would install it in vain.
+fn check_cms_beside(server: &str, settings: &Map<String, Value>) -> Vec<String> {
+    let hosts = match settings.get("virtual_hosts").and_then(Value::as_bool) {
+        Some(true) => None,
+        Some(false) => Some(format!("set `service.{server}.virtual_hosts` to true")),
+        None => Some(format!("`{server}` has none, so take another `server`")),
+    };
+    let has_php = settings.get("php").and_then(Value::as_str) != Some("none");
+    let php = (!has_php).then(|| {
+        format!("the site `cms` is of programs in PHP, and `service.{server}.php` is \"none\": `surefoot list {server}` has the others")
+    });
+    hosts.map(|way_out| format!("the site `cms` needs virtual hosts: {way_out}")).into_iter().chain(php).collect()
+}
+
 fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
     if parameters.path.as_os_str().is_empty() {
         return vec!["`log` names the access log to replay; there is no default".into()];
@@ -271,13 +285,10 @@ impl WorkloadSettings for Parameters {
 
     fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
         let server = &self.sending.server;
-        let Some(settings) = services.get(server).filter(|_| self.site == SiteKind::FromLog) else { return Vec::new() };
-        let hosts = || {
-            format!(
-                "the site `from-log` is one for all hosts, and `service.{server}.virtual_hosts` looks for a folder of each: leave it out"
-            )
-        };
-        let has_hosts = settings.get("virtual_hosts").and_then(Value::as_bool) == Some(true);
+        let Some(settings) = services.get(server) else { return Vec::new() };
+        if self.site == SiteKind::Cms {
+            return check_cms_beside(server, settings);
+        }
         let php = settings.get("php").and_then(Value::as_str).filter(|php| *php != "none");
         let program = php.and_then(|php| Some((php, self.log_site()?.program?)));
         let of_program = program.map(|(php, path)| {
@@ -286,7 +297,7 @@ impl WorkloadSettings for Parameters {
                 path.display()
             )
         });
-        has_hosts.then(hosts).into_iter().chain(of_program).collect()
+        site::problems_beside(server, services).into_iter().chain(of_program).collect()
     }
 
     fn missing(&self) -> Vec<String> {

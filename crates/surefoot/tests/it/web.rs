@@ -173,7 +173,7 @@ fn every_stack_answers_its_site() {
         fastcgi = { workload.http-load.server = "lighttpd", service.lighttpd.php = "fastcgi", service.lighttpd.apcu = true, workload.http-load.sqlite_journal = "wal" }
         static = { workload.http-load.server = "apache", workload.http-load.site = "static", service.apache.tls = true }
         secure = { workload.http-load.server = "nginx", workload.http-load.site = "static", workload.http-load.keep_alive = true, service.nginx.tls = true }
-        caddy = { workload.http-load.server = "caddy", service.caddy.php = "fpm", service.caddy.settings = { encode = "gzip" } }
+        caddy = { workload.http-load.server = "caddy", service.caddy.php = "fpm", service.caddy.settings = { header = "Cache-Control max-age=60" } }
         caddy-secure = { workload.http-load.server = "caddy", workload.http-load.site = "static", workload.http-load.keep_alive = true, service.caddy.tls = true }
         gunicorn = { workload.http-load.server = "django", workload.http-load.site = "plain-files", service.django.settings = { workers = 2 } }
         runserver = { workload.http-load.server = "django", workload.http-load.site = "plain-files", service.django.server = "runserver" }

@@ -87,6 +87,19 @@ fn a_server_with_virtual_hosts_is_refused() {
     assert_eq!(problems("nginx", true, json!({ "site": "cms" })), 0);
 }
 
+#[test]
+fn a_site_of_programs_on_hosts_is_refused_where_the_server_has_none() {
+    let problems = |server: &str, settings: Value| {
+        let settings = settings.as_object().expect("a table").clone();
+        let load = parameters(json!({ "site": "cms", "server": server }));
+        load.problems_beside(&BTreeMap::from([(server.to_string(), settings)])).join("; ")
+    };
+    assert_eq!(problems("nginx", json!({ "virtual_hosts": true, "php": "fpm" })), "");
+    let neither = problems("nginx", json!({ "virtual_hosts": false, "php": "none" }));
+    assert!(neither.contains("`service.nginx.virtual_hosts` to true") && neither.contains("`service.nginx.php` is"));
+    assert!(problems("django", json!({})).contains("take another `server`"));
+}
+
 /// Its files are noise, and those of other servers are sent as they are.
 #[test]
 fn a_server_that_would_run_a_logs_files_is_refused() {
