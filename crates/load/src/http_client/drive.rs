@@ -158,7 +158,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         Driver {
             shared,
             network,
-            lines: (0..lines).map(|_| Line::new(shared.client.calls, shared.started)).collect(),
+            lines: (0..lines).map(|_| Line::new(shared.client.calls, shared.client.timeout, shared.started)).collect(),
             closed: (0..lines).rev().collect(),
             open: Vec::new(),
             thinking: VecDeque::new(),
@@ -408,11 +408,10 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     fn time_out(&mut self, now: Instant) {
         for index in 0..self.lines.len() {
             let line = &mut self.lines[index];
-            let since = line.first_byte.unwrap_or(line.since);
-            if line.state == State::Asked && now.saturating_duration_since(since) > self.shared.client.timeout {
-                (line.state, line.ended) = (State::Told, now);
-                let (fault, why) = line.waited_for(self.shared.client.timeout);
-                self.look_at(index, Happened::Failed(fault, why));
+            if line.state == State::Asked
+                && let Some(late) = line.times_out(now)
+            {
+                self.look_at(index, late);
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct Line {
     pub answered: u64,
     /// After so many it is closed.
     pub calls: u64,
+    /// A connection, or an answer, that takes longer is an error.
+    timeout: Duration,
     /// Calls that its session has still to make, where the schedule starts sessions, on whatever connection.
     pub calls_left: u64,
     /// Whether its session waits for the answer to its first call.
@@ -73,7 +75,7 @@ const HEAD_BYTES_MAX: usize = 200;
 
 impl Line {
     /// Without a connection; each will make so many calls, 0: any number.
-    pub fn new(calls: u64, now: Instant) -> Line {
+    pub fn new(calls: u64, timeout: Duration, now: Instant) -> Line {
         Line {
             state: State::Closed,
             address: 0,
@@ -83,6 +85,7 @@ impl Line {
             head: Vec::new(),
             answered: 0,
             calls: if calls == 0 { u64::MAX } else { calls },
+            timeout,
             calls_left: 0,
             is_first_call: false,
             is_connected: false,
@@ -96,10 +99,15 @@ impl Line {
         }
     }
 
-    /// What a request that took too long had waited for.
-    pub fn waited_for(&self, timeout: Duration) -> (Fault, String) {
-        let seconds = timeout.as_secs_f64();
-        match (self.is_connected, self.first_byte) {
+    /// What a request had waited for that took too long by now; none: it has not.
+    pub fn times_out(&mut self, now: Instant) -> Option<Happened> {
+        let since = self.first_byte.unwrap_or(self.since);
+        if now.saturating_duration_since(since) <= self.timeout {
+            return None;
+        }
+        (self.state, self.ended) = (State::Told, now);
+        let seconds = self.timeout.as_secs_f64();
+        let (fault, why) = match (self.is_connected, self.first_byte) {
             (false, _) => (Fault::ConnectTimedOut, format!("no connection in {seconds} s")),
             (true, None) => (Fault::TimedOut, format!("nothing for {seconds} s after the request")),
             (true, Some(_)) => {
@@ -109,7 +117,8 @@ impl Line {
                     format!("no end of the answer {seconds} s after its first byte, with {bytes} bytes so far"),
                 )
             }
-        }
+        };
+        Some(Happened::Failed(fault, why))
     }
 
     /// Takes an event; gives what it means for the request.
@@ -117,6 +126,10 @@ impl Line {
         if self.state != State::Asked {
             // Bytes that nobody asked for, an end or a reset: the connection is of no more use.
             return (!matches!(event, Event::Connected)).then_some(Happened::Gone);
+        }
+        // What comes too late is so whether or not anybody has looked for time-outs since.
+        if let Some(late) = self.times_out(now) {
+            return Some(late);
         }
         let happened = match event {
             Event::Connected => {
@@ -215,5 +228,31 @@ impl Line {
             }
             _ => format!("{}{beginning}", answer.status),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_after_the_time_out_is_no_answer() {
+        const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        let (asked, timeout) = (Instant::now(), Duration::from_millis(20));
+        let after = |milliseconds: u64, is_connected: bool| {
+            let mut line = Line::new(0, timeout, asked);
+            (line.state, line.is_connected) = (State::Asked, is_connected);
+            let event = if is_connected { Event::Received(ANSWER) } else { Event::Connected };
+            let mut tally = Tally::default();
+            let happened = line.see(event, asked + Duration::from_millis(milliseconds), &mut tally);
+            let fault = match happened {
+                Some(Happened::Failed(fault, _)) => Some(fault),
+                _ => None,
+            };
+            (fault, tally.right, tally.connections)
+        };
+        assert_eq!((after(20, true), after(20, false)), ((None, 1, 0), (None, 0, 1)));
+        assert_eq!(after(21, true), (Some(Fault::TimedOut), 0, 0));
+        assert_eq!(after(21, false), (Some(Fault::ConnectTimedOut), 0, 0));
     }
 }
