@@ -7,8 +7,10 @@ use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The document root, in the data folder.
 pub const SITE: &str = "site";
@@ -68,6 +70,9 @@ impl Door {
         format!("http{}://{}", if self.is_secure { "s" } else { "" }, self.address)
     }
 }
+
+/// A server closes a connection on which nothing comes within this time; where it does not, nobody waits for it.
+const CLOSED_WITHIN: Duration = Duration::from_secs(5);
 
 const OPENSSL: &str = "/usr/bin/openssl";
 
@@ -188,7 +193,7 @@ impl<S: WebServer> Service for Installed<S> {
         let messages = place.run.join("messages");
         let start = Start::new(&self.program, arguments, place, messages.clone());
         let mut server = Start { environment, ..start }.server()?;
-        server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
+        server.wait_ready(|| takes_connections(door.address).map_err(wire::Error::Lost))?;
         let said = std::fs::read(messages).unwrap_or_default();
         self.asked.heed(&String::from_utf8_lossy(&said), &mut effects);
         let told = place.write("address", &door.url())?.into();
@@ -204,6 +209,17 @@ impl<S: WebServer> Service for Installed<S> {
     }
 }
 
+/// Ends when a server has taken a connection and closed it, as nothing is asked: its port is open before it has read all of its settings, and
+/// said what it makes of them (lighttpd 1.4.69 starts PHP in between).
+fn takes_connections(address: SocketAddr) -> io::Result<()> {
+    let connection = TcpStream::connect(address)?;
+    connection.set_read_timeout(Some(CLOSED_WITHIN))?;
+    // However it ends: a server that waits for more takes connections, too, and so does one that was faster.
+    let _ = connection.shutdown(Shutdown::Write);
+    let _ = connection.peek(&mut [0]);
+    Ok(())
+}
+
 /// The user that web servers run as.
 pub fn user() -> Option<User> {
     User::first_of(USERS)
@@ -213,4 +229,26 @@ pub fn user() -> Option<User> {
 pub fn file_command(path: &str, text: &str) -> String {
     let text = text.replace('$', "\\$").replace("\\$MOUNT", "$MOUNT").replace('`', "\\`");
     format!("cat > {path} <<END\n{text}END")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn an_open_port_is_no_server_that_has_read_its_settings() {
+        let has_read = AtomicBool::new(false);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                has_read.store(true, Ordering::SeqCst);
+                listener.accept().map(drop).expect("a connection");
+            });
+            takes_connections(address).expect("it listens");
+            assert!(has_read.load(Ordering::SeqCst));
+        });
+    }
 }
