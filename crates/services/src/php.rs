@@ -27,6 +27,9 @@ pub const SETTINGS: Setting = Setting::new("php_settings", Is::Table, "{}")
 /// Settings that surefoot itself needs.
 const OURS: &str = "session.save_path opcache.enable apc.enabled";
 
+/// What PHP calls the empty value of a setting.
+const NO_VALUE: &str = "no value";
+
 /// The variable that names the folders of PHP's configuration.
 const SCANNED: &str = "PHP_INI_SCAN_DIR";
 
@@ -62,7 +65,15 @@ impl Php {
     /// Problems of its settings.
     pub fn problems(&self) -> Vec<String> {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.contains('\n');
-        self.settings.problems(SETTINGS.name, OURS, is_plain)
+        // The one setting that php.ini has as words, and PHP reads words in quotes as 0 (zend_ini_scanner.l).
+        let words = self.settings.get("error_reporting").filter(|value| value.parse::<i64>().is_err());
+        let of_words = words.map(|value| {
+            format!(
+                "{}.error_reporting: PHP would take {value:?} for 0: give its number (E_ALL is 32767)",
+                SETTINGS.name
+            )
+        });
+        self.settings.problems(SETTINGS.name, OURS, is_plain).into_iter().chain(of_words).collect()
     }
 
     /// As a file for one of Debian's forms of PHP, with a program that tells what is in effect; none where all is as PHP and the study have
@@ -122,14 +133,17 @@ impl Php {
 
     /// What is in effect, asked from a program of PHP that reads the same files (`php-cgi -i`).
     pub fn effects(&self, name: &str, program: Option<&Path>, environment: &[(String, String)]) -> Effects {
-        let mut effects = Effects::default();
-        let Some(program) = program else { return effects };
+        let Some(program) = program else { return Effects::default() };
         let said = Command::new(program).arg("-i").envs(environment.iter().cloned()).output();
         let said = said.map(|output| output.stdout).unwrap_or_default();
-        // A line is `name => value here => value of the files`, or that as a row of HTML.
-        let said =
-            String::from_utf8_lossy(&said).replace("<tr><td class=\"e\">", "").replace("</td><td class=\"v\">", " => ");
-        let said = said.replace("</td></tr>", "");
+        self.in_force(name, &String::from_utf8_lossy(&said))
+    }
+
+    /// The same of what it said: a line is `name => value here => value of the files`, or that as a row of HTML.
+    fn in_force(&self, name: &str, said: &str) -> Effects {
+        let mut effects = Effects::default();
+        let said = said.replace("<tr><td class=\"e\">", "").replace("</td><td class=\"v\">", " => ");
+        let said = said.replace("</td></tr>", "").replace("<i>no value</i>", NO_VALUE);
         let known: BTreeMap<&str, &str> = said
             .lines()
             .filter_map(|line| line.split_once(" => "))
@@ -138,7 +152,7 @@ impl Php {
         let switches = self.switches().map(|(switch, is_on)| (switch.name, if is_on { "On" } else { "Off" }));
         for (setting, value) in self.settings.iter().map(|(name, value)| (&**name, &**value)).chain(switches) {
             match known.get(setting) {
-                Some(found) if effect::same(value, found, 1.0) => {
+                Some(found) if effect::same(value, found, 1.0) || value.is_empty() && *found == NO_VALUE => {
                     effects.facts.insert(format!("{name}.php.{setting}"), (*found).to_string());
                 }
                 Some(found) => effects.ineffective.push(format!("PHP has {setting} = {found}, not {value}")),
@@ -199,6 +213,34 @@ mod tests {
         assert_eq!(texts(memory), ["memory_limit = \"64M\"\n"]);
         assert_eq!(texts(json!({ "apcu": true })), ["apc.enabled = 1\n"]);
         assert_eq!(texts(json!({ "opcache": false })), ["opcache.enable = 0\n"]);
+    }
+
+    fn with(written: Value) -> Php {
+        let written = json!({ "php_settings": written });
+        let checked = settings::check_all(&[OPCACHE, APCU, SETTINGS], written.as_object().expect("a table"));
+        settings::typed(&checked.expect("right"))
+    }
+
+    /// As PHP 8.2 says it, in both of its forms.
+    #[test]
+    fn an_empty_value_is_in_force_where_php_has_none() {
+        let html = "<tr><td class=\"e\">disable_functions</td><td class=\"v\"><i>no value</i></td><td class=\"v\"><i>no value</i></td></tr>";
+        let switches = "opcache.enable => On => On\napc.enabled => Off => Off\n";
+        let effects =
+            |said: &str| with(json!({ "disable_functions": "" })).in_force("x", &format!("{switches}{said}\n"));
+        for said in [html, "disable_functions => no value => no value"] {
+            let effects = effects(said);
+            assert_eq!((effects.ineffective.len(), &*effects.facts["x.php.disable_functions"]), (0, "no value"));
+        }
+        assert_eq!(effects("disable_functions => exec => exec").ineffective.len(), 1);
+    }
+
+    /// `php -c FILE -r 'var_dump(error_reporting());'` says 0 of `error_reporting = "E_ALL"`, and `php -i` that it is E_ALL.
+    #[test]
+    fn words_that_php_takes_for_nothing_are_refused() {
+        let problems = |value: Value| with(json!({ "error_reporting": value })).problems();
+        assert!(problems(json!("E_ALL & ~E_NOTICE"))[0].contains("give its number"));
+        assert_eq!((problems(json!(32767)).len(), problems(json!("-1")).len()), (0, 0));
     }
 
     #[test]
