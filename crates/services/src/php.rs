@@ -108,8 +108,11 @@ impl Php {
 
     fn lines(&self, switches: &[(&str, bool)]) -> String {
         let switches = switches.iter().map(|(name, is_on)| format!("{name} = {}\n", u8::from(*is_on)));
-        let quoted = |value: &str| value.replace('"', "\\\"");
-        let settings = self.settings.iter().map(|(name, value)| format!("{name} = \"{}\"\n", quoted(value)));
+        let settings = self.settings.iter().map(|(name, value)| match switch(value) {
+            // In quotes they are 0 to settings that have a number, too, such as output_buffering.
+            Some(_) => format!("{name} = {value}\n"),
+            None => format!("{name} = \"{}\"\n", value.replace('"', "\\\"")),
+        });
         switches.chain(settings).collect()
     }
 
@@ -150,9 +153,11 @@ impl Php {
             .map(|(name, values)| (name, values.split(" => ").next().unwrap_or_default()))
             .collect();
         let switches = self.switches().map(|(switch, is_on)| (switch.name, if is_on { "On" } else { "Off" }));
+        // `off` in a file is the empty text.
+        let is_empty = |value: &str| value.is_empty() || switch(value) == Some(false);
         for (setting, value) in self.settings.iter().map(|(name, value)| (&**name, &**value)).chain(switches) {
             match known.get(setting) {
-                Some(found) if effect::same(value, found, 1.0) || value.is_empty() && *found == NO_VALUE => {
+                Some(found) if effect::same(value, found, 1.0) || is_empty(value) && *found == NO_VALUE => {
                     effects.facts.insert(format!("{name}.php.{setting}"), (*found).to_string());
                 }
                 Some(found) => effects.ineffective.push(format!("PHP has {setting} = {found}, not {value}")),
@@ -163,6 +168,13 @@ impl Php {
         }
         effects
     }
+}
+
+/// Whether it is on, of a word that php.ini has for a switch.
+fn switch(value: &str) -> Option<bool> {
+    const WORDS: [[&str; 3]; 2] = [["off", "no", "false"], ["on", "yes", "true"]];
+    let is_in = |words: &[&str; 3]| words.iter().any(|word| word.eq_ignore_ascii_case(value));
+    WORDS.iter().position(is_in).map(|at| at == 1)
 }
 
 /// The environment in which a program of PHP reads the files of another of Debian's forms (`apache2`, `fpm`), and then what an
@@ -213,6 +225,18 @@ mod tests {
         assert_eq!(texts(memory), ["memory_limit = \"64M\"\n"]);
         assert_eq!(texts(json!({ "apcu": true })), ["apc.enabled = 1\n"]);
         assert_eq!(texts(json!({ "opcache": false })), ["opcache.enable = 0\n"]);
+    }
+
+    /// `output_buffering = "on"` is 0 to PHP 8.2, and `php -i` calls it on.
+    #[test]
+    fn on_and_off_are_what_they_are_in_a_file_of_php() {
+        let written = json!({ "output_buffering": "On", "html_errors": false, "date.timezone": "UTC" });
+        assert!(
+            with(written).ini("/d").ends_with("\ndate.timezone = \"UTC\"\nhtml_errors = off\noutput_buffering = On\n")
+        );
+        let said = "opcache.enable => On\napc.enabled => Off\noutput_buffering => no value => no value\n";
+        assert!(with(json!({ "output_buffering": false })).in_force("x", said).ineffective.is_empty());
+        assert_eq!(with(json!({ "output_buffering": true })).in_force("x", said).ineffective.len(), 1);
     }
 
     fn with(written: Value) -> Php {
