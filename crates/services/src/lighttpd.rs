@@ -142,9 +142,14 @@ fn fewer_connections(messages: &str) -> Option<u64> {
     })
 }
 
-/// Numbers and lists stand as they are, all else in quotes.
+/// Numbers and lists stand as they are, all else in quotes. In quotes are numbers above 16 bits, too: of `server.max-fds` and its like
+/// lighttpd would cut off what does not fit, and refuses it in quotes (`T_CONFIG_SHORT` in configfile-glue.c).
 fn written(value: &str) -> String {
-    if value.parse::<i64>().is_ok() || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
+    if value.parse::<i64>().is_ok_and(|number| number <= i64::from(u16::MAX)) || value.starts_with('(') {
+        value.into()
+    } else {
+        format!("\"{value}\"")
+    }
 }
 
 impl LighttpdSettings {
@@ -290,8 +295,9 @@ mod tests {
         let parameters = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
         assert_eq!((KIND.read)(&parameters).problems().len(), 2);
         assert_eq!(
-            (written("10"), written("x"), written("( \"a\" )")),
-            ("10".into(), "\"x\"".into(), "( \"a\" )".into())
+            (written("65535"), written("x"), written("( \"a\" )")),
+            ("65535".into(), "\"x\"".into(), "( \"a\" )".into())
         );
+        assert_eq!(written("65536"), "\"65536\"", "it would be 0");
     }
 }
