@@ -199,6 +199,8 @@ impl ServiceSettings for ApacheSettings {
             problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
         }
         problems.extend(self.php.problems());
+        let in_vain = self.php.asked().filter(|_| self.php_form == PhpForm::Fpm);
+        problems.extend(in_vain.map(|name| format!("{name}: PHP-FPM runs the pages, so set `service.php-fpm.{name}`")));
         problems
     }
 
@@ -389,6 +391,21 @@ mod tests {
             let commands = apache(json!({ "php": php })).commands(Path::new("/usr/sbin/apache2")).join("\n");
             assert_eq!((commands.contains("proxy:unix:"), commands.contains("index.php")), (is_asked, is_asked));
         }
+    }
+
+    #[test]
+    fn settings_of_php_stand_where_it_runs() {
+        let problems = |php: &str, changes: serde_json::Value| {
+            let mut asked = json!({ "php": php, "mpm": "prefork" });
+            asked.as_object_mut().expect("a table").extend(changes.as_object().expect("a table").clone());
+            parameters(asked).problems()
+        };
+        let asked = [json!({ "opcache": false }), json!({ "apcu": true }), json!({ "php_settings": { "a": 1 } })];
+        for (changes, name) in asked.into_iter().zip(["opcache", "apcu", "php_settings"]) {
+            assert!(problems("fpm", changes.clone())[0].ends_with(&format!("`service.php-fpm.{name}`")));
+            assert_eq!(problems("module", changes), [""; 0]);
+        }
+        assert_eq!(problems("fpm", json!({})), [""; 0]);
     }
 
     #[test]

@@ -54,6 +54,11 @@ const OF_MAIN: &str = "worker_processes worker_cpu_affinity worker_priority work
 /// Directives of the block `events`.
 const OF_EVENTS: &str = "worker_connections worker_aio_requests multi_accept accept_mutex accept_mutex_delay use";
 
+/// What the kernel may refuse a worker that is not root's: the call as nginx names it, and the directive that asks for it
+/// (ngx_process_cycle.c). The worker goes on without it.
+const REFUSED: [(&str, &str); 2] =
+    [("setrlimit(RLIMIT_NOFILE, ", "worker_rlimit_nofile"), ("setpriority(", "worker_priority")];
+
 /// Directives that surefoot itself needs.
 const OURS: &str = "listen root pid user daemon master_process error_log access_log try_files include";
 
@@ -206,7 +211,7 @@ impl WebServer for NginxSettings {
         Ok(Launch { stop: Signal::SIGQUIT, ..launch })
     }
 
-    /// A worker that has fewer descriptors than connections takes no more when they are gone.
+    /// A worker that has fewer descriptors than connections takes no more when they are gone. One that is refused a right goes on without it.
     fn heed(&self, messages: &str, effects: &mut Effects) {
         const LIMITED: &str = " worker_connections exceed open file resource limit: ";
         let limits = messages.lines().filter_map(|line| Some(line.split_once(LIMITED)?.1.trim()));
@@ -215,6 +220,13 @@ impl WebServer for NginxSettings {
                 format!("nginx has descriptors for {limit} connections a worker, where worker_connections = {asked} was asked")
             });
             effects.mend(format!("{}.worker_connections", KIND.name), Some(limit), missed);
+        }
+        for (call, directive) in REFUSED {
+            let is_refused = |line: &&str| line.contains(call) && line.contains(" failed (");
+            let words = messages.lines().find(is_refused).and_then(|line| line.get(line.find(call)?..));
+            let missed = self.settings.get(directive).zip(words);
+            let missed = missed.map(|(asked, words)| format!("nginx goes on without {directive} = {asked}: {words}"));
+            effects.mend(format!("{}.{directive}", KIND.name), None, missed);
         }
     }
 
@@ -279,6 +291,19 @@ mod tests {
         };
         assert_eq!(heeded(json!({ "worker_connections": 4096 })), ("1024".into(), 1));
         assert_eq!(heeded(json!({})), ("1024".into(), 0), "a default that gives way is a fact");
+        let refused = |said: &str| {
+            let mut effects = Effects::default();
+            nginx(json!({ "worker_rlimit_nofile": 2_000_000, "worker_priority": -5 })).heed(said, &mut effects);
+            effects.ineffective
+        };
+        let alert =
+            "2026/11/27 10:00:00 [alert] 8#8: setrlimit(RLIMIT_NOFILE, 2000000) failed (1: Operation not permitted)\n";
+        let missed = refused(&alert.repeat(2));
+        assert!(
+            missed.len() == 1 && missed[0].contains("= 2000000: setrlimit(RLIMIT_NOFILE, 2000000) failed (1"),
+            "{missed:?}"
+        );
+        assert_eq!(refused("2026/11/27 10:00:00 [notice] 8#8: start worker processes\n"), [""; 0]);
     }
 
     /// Debian's nginx.conf has both already, and nginx refuses a directive that stands twice.

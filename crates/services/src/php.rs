@@ -62,6 +62,12 @@ impl Php {
         (self.apcu && !has_apcu).then(|| Missing::package("PHP's extension APCu", "php-apcu"))
     }
 
+    /// The first setting of it that the study has otherwise than by default.
+    pub fn asked(&self) -> Option<&'static str> {
+        let of_switch = if self.opcache { self.apcu.then_some(APCU.name) } else { Some(OPCACHE.name) };
+        of_switch.or((!self.settings.is_empty()).then_some(SETTINGS.name))
+    }
+
     /// Problems of its settings.
     pub fn problems(&self) -> Vec<String> {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.contains('\n');
