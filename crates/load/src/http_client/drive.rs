@@ -349,7 +349,9 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             Happened::Answered { answer, .. } => {
                 let (client, line) = (self.shared.client, &mut self.lines[index]);
                 let is_session = client.session_calls().is_some();
-                let is_kept = client.reuses() && answer.keep_alive && line.answered < line.calls;
+                // Behind the rest of a body, the server would take the next request for a part of that.
+                let is_kept =
+                    client.reuses() && answer.keep_alive && line.answered < line.calls && self.network.is_sent(index);
                 if is_session && line.calls_left == 0 || !is_session && !is_kept {
                     self.end(index);
                 } else if client.think_time.is_zero() && !is_session {

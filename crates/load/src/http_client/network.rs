@@ -19,6 +19,9 @@ pub trait Network {
     /// Wants more of an answer that came in part.
     fn more(&mut self, line: usize);
 
+    /// Whether all of the request has gone to the system: a server may answer before it has read a body.
+    fn is_sent(&self, line: usize) -> bool;
+
     /// Ends a connection; no event of it comes any more. Its number may be opened again at once.
     fn close(&mut self, line: usize);
 

@@ -150,6 +150,10 @@ impl Network for Polled {
         // It is told as long as there is something to read.
     }
 
+    fn is_sent(&self, line: usize) -> bool {
+        self.lines[line].sent >= self.lines[line].request.len()
+    }
+
     fn close(&mut self, line: usize) {
         self.lines[line].socket = None;
         self.known.retain(|(known, ..)| *known != line);

@@ -69,6 +69,10 @@ impl<N: Network> Network for Secured<N> {
         self.network.more(line);
     }
 
+    fn is_sent(&self, line: usize) -> bool {
+        self.network.is_sent(line)
+    }
+
     fn close(&mut self, line: usize) {
         self.lines[line].session = None;
         self.network.close(line);

@@ -235,6 +235,10 @@ impl Network for Uring {
         }
     }
 
+    fn is_sent(&self, line: usize) -> bool {
+        !self.lines[line].is_sending
+    }
+
     fn close(&mut self, line: usize) {
         let at = &mut self.lines[line];
         at.opens_later = None;

@@ -154,6 +154,50 @@ fn what_a_slow_answer_was_waited_for_is_said() {
     }
 }
 
+/// More bytes than two sockets' buffers hold.
+const LARGE: usize = 16 << 20;
+
+/// Three requests of so many bytes.
+struct Large(u32);
+
+impl Source for Large {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        self.0 += 1;
+        request.extend_from_slice(b"POST / HTTP/1.1\r\nHost: h\r\n\r\n");
+        request.resize(LARGE, b'x');
+        Ok((self.0 <= 3).then(Task::default))
+    }
+}
+
+/// nginx answers a POST to a file as soon as it has its head, keeps the connection, and reads the body after that.
+#[test]
+fn an_answer_before_the_end_of_its_request_takes_no_other_request_with_it() {
+    for engine in ENGINES {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.expect("a connection");
+                std::thread::spawn(move || {
+                    let mut piece = [0; 4096];
+                    while let Ok(count @ 1..) = stream.read(&mut piece) {
+                        well(&mut stream, "/");
+                        std::thread::sleep(Duration::from_millis(100));
+                        let rest = (LARGE - count) as u64;
+                        let read = std::io::copy(&mut (&stream).take(rest), &mut std::io::sink());
+                        if read.ok() != Some(rest) {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        let client = client(address, 1, true, engine);
+        let (tally, _) = drive(&client, &mut Large(0), &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+        assert_eq!((tally.requests, tally.right, tally.faults()), (3, 3, 0), "{engine:?}: {:?}", tally.first);
+    }
+}
+
 #[test]
 fn no_right_answer_is_no_figure_in_any_loop() {
     for engine in ENGINES {
