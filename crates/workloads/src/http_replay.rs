@@ -58,7 +58,7 @@ const SETTINGS: &[Setting] = &[
     sending::CONNECTIONS,
     Setting { default: Some("false"), ..sending::KEEP_ALIVE },
     Setting::new("speed", Is::Number { min: 0.0, max: 1e6 }, "0")
-        .help("Open loop by the log's own times, so many times as fast; latencies count from the intended start. 0: a closed loop."),
+        .help("Open loop by the log's own times, so many times as fast; latencies count from the intended start. A log whose times go back is refused. 0: a closed loop."),
     sending::CALLS,
     sending::THINK_TIME,
     sending::RATE,
