@@ -103,6 +103,9 @@ impl ServiceSettings for DjangoSettings {
             let own = "gunicorn's are a setting of its own: settings = { threads = 4 }";
             problems.push(format!("threads: it is the development server's; {own}"));
         }
+        problems.extend(self.ignored().map(|name| {
+            format!("settings.{name}: gunicorn's workers of the class sync have no use for it; worker-class = \"gthread\" has")
+        }));
         problems
     }
 
@@ -111,7 +114,17 @@ impl ServiceSettings for DjangoSettings {
     }
 }
 
+/// What gunicorn ignores where a worker has one connection at a time ("Settings" in its documentation).
+const OF_SEVERAL_CONNECTIONS: [&str; 2] = ["keep-alive", "worker-connections"];
+
 impl DjangoSettings {
+    /// The first setting that has no effect beside the others. With threads, a worker of the class sync is one of gthread.
+    fn ignored(&self) -> Option<&'static str> {
+        let is_one = |name: &str, by_default: &str| self.settings.get(name).is_none_or(|value| value == by_default);
+        let is_sync = is_one("worker-class", "sync") && is_one("threads", "1");
+        OF_SEVERAL_CONNECTIONS.into_iter().find(|name| is_sync && self.settings.contains_key(*name))
+    }
+
     fn arguments(&self, site: &Path, address: &str) -> Vec<String> {
         if self.server == DjangoServer::Runserver {
             let manage = site.join("manage.py").to_string_lossy().into_owned();
@@ -153,11 +166,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn gunicorn(asked: serde_json::Value) -> DjangoSettings {
+        let settings = FreeSettings::from(asked.as_object().expect("a table").clone());
+        DjangoSettings { server: DjangoServer::Gunicorn, threads: true, settings }
+    }
+
+    #[test]
+    fn what_workers_of_one_connection_ignore_is_refused() {
+        let problems = |asked: serde_json::Value| gunicorn(asked).problems().len();
+        assert_eq!(problems(json!({ "keep-alive": 75, "workers": 2 })), 1);
+        assert_eq!(problems(json!({ "worker-connections": 10, "worker-class": "sync", "threads": 1 })), 1);
+        assert_eq!(problems(json!({ "keep-alive": 75, "worker-class": "gthread" })), 0);
+        assert_eq!(problems(json!({ "keep-alive": 75, "threads": 4 })), 0);
+    }
+
     #[test]
     fn switches_of_gunicorn_have_no_value() {
-        let asked = json!({ "workers": 2, "preload": true, "reuse-port": false });
-        let asked = FreeSettings::from(asked.as_object().expect("a table").clone());
-        let django = DjangoSettings { server: DjangoServer::Gunicorn, threads: true, settings: asked };
+        let django = gunicorn(json!({ "workers": 2, "preload": true, "reuse-port": false }));
         let expected = ["--chdir", "/s", "--bind", "h:1", "--preload", "--workers=2", "wsgi:application"];
         assert_eq!(django.arguments(Path::new("/s"), "h:1"), expected);
     }
