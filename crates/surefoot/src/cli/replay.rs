@@ -37,7 +37,8 @@ pub struct ReplayArgs {
     /// From an answer to the next request on its connection
     #[arg(long, value_name = "SECONDS", value_parser = within(1e-6, 1e6))]
     pub think_time: Option<f64>,
-    /// Send at the log's own times, so many times as fast, instead of as fast as the server answers
+    /// Send at the log's own times, so many times as fast, instead of as fast as the server answers. An access log whose times go
+    /// back is refused
     #[arg(long, value_name = "FACTOR", value_parser = within(1e-6, 1e6))]
     pub speed: Option<f64>,
     /// Send so many requests a second, whatever the server does
@@ -107,7 +108,7 @@ pub enum Expect {
     Nothing,
     /// The class of the logged status; no failure (5xx) where that is the client's doing (101, 408, 499)
     Status,
-    /// That, and the logged size of a GET that was answered 200
+    /// That, and the logged size of a GET that was answered 200: of its body, where Debian's Apache logs it with the head (`%O`; `%B` is the body's)
     Size,
 }
 
