@@ -284,6 +284,11 @@ impl Use {
         (self.cpu_busy - self.stolen) / self.given(1.0)
     }
 
+    /// Whether it is known what of the busy CPUs is not the trial's: without a PID namespace nobody counts its server's.
+    fn tells_strangers(&self) -> bool {
+        self.others_cores.is_some() || self.server_cpus.is_none()
+    }
+
     /// The threads of a load that has a server, where the two can be told apart.
     fn generator_threads(&self) -> Option<f64> {
         self.driver_threads.filter(|_| self.others_cores.is_some())
@@ -367,7 +372,7 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
             share(Of::Writes) + share(Of::Reads) >= IOS_MIN
                 || used.device_busy.is_some_and(|busy| busy >= DEVICE_BUSY_MIN),
         ),
-        (By::OthersCpu, used.busy() >= cpu::FULL),
+        (By::OthersCpu, used.busy() >= cpu::FULL && used.tells_strangers()),
         (By::Locks, is_locks(used)),
     ];
     rules.into_iter().find(|(_, fits)| *fits).map(|(by, _)| by)

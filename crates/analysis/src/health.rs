@@ -8,6 +8,7 @@ use crate::counting::Counting;
 use crate::details::Details;
 use crate::judge::Judgement;
 use crate::marks::TOLERANCE;
+use crate::telemetry::of_others;
 use ledger::model::{Order, Phase, RunRow, Scenario, Trial};
 use observe::metric;
 use stats::Course;
@@ -187,7 +188,7 @@ fn load(runs: &[&RunRow]) -> Option<Load> {
         let busy: f64 =
             ["user", "system", "irq"].iter().filter_map(|kind| get(run, &format!("cpu_{kind}_share"))).sum();
         let own = get(run, "driver_cpu_cores")?;
-        Some((busy * cpus - own - get(run, "others_cpu_cores").unwrap_or(0.0)).max(0.0))
+        Some((busy * cpus - own - of_others(run, "cpu_cores")?).max(0.0))
     };
     let moved = |run: &RunRow, device: &str| {
         Some((get(run, &format!("{device}_read_bytes"))? + get(run, &format!("{device}_write_bytes"))?) / run.seconds)
@@ -256,5 +257,30 @@ impl Without {
             others.push((claim.clone(), found.clone()));
         }
         Without::Others(others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trial in a container that may make no namespaces: its own server was "something else" that was busy beside it.
+    #[test]
+    fn a_server_whose_time_nobody_counted_is_nobody_else() {
+        let other_cores = |more: &[(&str, f64)]| {
+            let all = [
+                ("cpu_idle_share", 0.1),
+                ("cpu_0_idle_share", 0.1),
+                ("cpu_1_idle_share", 0.1),
+                ("cpu_user_share", 0.75),
+                ("driver_cpu_cores", 0.25),
+            ];
+            let metrics = all.iter().chain(more).map(|(name, value)| ((*name).into(), *value)).collect();
+            let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
+            load(&[&run]).expect("it has telemetry").other_cores
+        };
+        assert_eq!(other_cores(&[("server_cpus", 2.0), ("others_cpu_cores", 1.0)]), Some(0.25));
+        assert_eq!(other_cores(&[("server_cpus", 2.0)]), None);
+        assert_eq!(other_cores(&[]), Some(1.25), "without a server there is nobody else of the trial's");
     }
 }

@@ -55,7 +55,13 @@ pub fn of_devices(run: &RunRow, name: &str) -> Option<f64> {
 
 /// CPU seconds of the load and what it loads.
 pub fn cpu_seconds(run: &RunRow) -> Option<f64> {
-    Some(metric(run, "driver_cpu_seconds")? + metric(run, "others_cpu_seconds").unwrap_or(0.0))
+    Some(metric(run, "driver_cpu_seconds")? + of_others(run, "cpu_seconds")?)
+}
+
+/// What the trial's other processes had: 0 of a load without any. None where a server's was not counted, as without a PID namespace.
+pub fn of_others(run: &RunRow, name: &str) -> Option<f64> {
+    let has_server = metric(run, "server_cpus").is_some();
+    metric(run, &format!("others_{name}")).or((!has_server).then_some(0.0))
 }
 
 /// A figure that may explain a difference.
@@ -107,3 +113,20 @@ pub const FIGURES: &[Figure] = &[
     per_work("reads", |run| of_devices(run, "reads")),
     whole("pressure_io_some_share", |run| metric(run, "pressure_io_some_share")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_server_that_nobody_counted_is_missing() {
+        let seconds = |more: &[(&str, f64)]| {
+            let all = [("driver_cpu_seconds", 4.0)].iter().chain(more);
+            let metrics = all.map(|(name, value)| ((*name).into(), *value)).collect();
+            cpu_seconds(&RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics })
+        };
+        assert_eq!(seconds(&[]), Some(4.0), "an embedded engine's is the load's own");
+        assert_eq!(seconds(&[("server_cpus", 2.0), ("others_cpu_seconds", 9.0)]), Some(13.0));
+        assert_eq!(seconds(&[("server_cpus", 2.0)]), None);
+    }
+}

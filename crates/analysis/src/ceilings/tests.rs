@@ -91,6 +91,14 @@ fn full_processors_bind_and_it_is_said_when_others_fill_them() {
     check(&Use { cpu_busy: 1.0, driver_cores: 0.4, flushes: Some(900.0), ..idle() }, Some(By::Flushes));
 }
 
+/// As in a container that may make no namespaces.
+#[test]
+fn a_server_whose_time_nobody_counted_is_not_called_others() {
+    let full = Use { cpu_busy: 0.95, server_cpus: Some(2.0), ..served() };
+    check(&full, Some(By::OthersCpu));
+    check(&Use { others_cores: None, ..full }, None);
+}
+
 #[test]
 fn one_thread_binds_with_the_processor_that_it_has() {
     check(&Use { cpu_busy: 0.5, driver_cores: 0.97, ..idle() }, Some(By::Cpu));
