@@ -230,6 +230,12 @@ impl Use {
         let is_served_here =
             driver_threads.is_some() && others_cores.is_some() && scenario.settings["client"].is_null();
         let shared_out = cpus.filter(|cpus| *cpus >= CPUS_TO_SHARE_OUT && is_served_here);
+        let (storage, log) = (&scenario.settings["storage"], &scenario.settings["volumes"]["wal"]);
+        let is_probed = is_log_probed(storage, log);
+        // The probe is of the data's device: what a log's other one got is no part of that.
+        let count = |name: &str| {
+            rate(&|run| if is_probed { of_devices(run, name) } else { metric(run, &format!("device_{name}")) })
+        };
         Some(Use {
             client_cores: client.0,
             round_trips: client.1.and_then(|microseconds| Some((asked(&mean)?, under_way / microseconds * 1e6))),
@@ -243,15 +249,15 @@ impl Use {
             others_cores,
             device_busy: larger(mean("device_busy_share"), mean("device_log_busy_share")),
             flush_time: larger(
-                rate(&|run| metric(run, "device_flush_seconds")),
-                rate(&|run| metric(run, "device_log_flush_seconds")),
+                rate(&|run| Some(metric(run, "device_flush_seconds")? / disks(storage))),
+                rate(&|run| Some(metric(run, "device_log_flush_seconds")? / disks(log))),
             ),
-            commits: rate(&|run| metric(run, "commits")),
-            flushes: rate(&|run| of_devices(run, "flushes")),
-            write_bytes: rate(&|run| of_devices(run, "write_bytes")),
-            read_bytes: rate(&|run| of_devices(run, "read_bytes")),
-            writes: rate(&|run| of_devices(run, "writes")),
-            reads: rate(&|run| of_devices(run, "reads")),
+            commits: rate(&|run| metric(run, "commits")).filter(|_| is_probed),
+            flushes: rate(&|run| flushes(run, storage, Some(log).filter(|_| is_probed))),
+            write_bytes: count("write_bytes"),
+            read_bytes: count("read_bytes"),
+            writes: count("writes"),
+            reads: count("reads"),
             locked: rate(&|run| metric(run, "lock_wait_seconds")),
             reached: number("rate").and_then(|asked| Some(done(scenario, &mean)? / asked)),
             missed: number("rate").and_then(|asked| Some(rate(&missed)? / asked)).unwrap_or(0.0),
@@ -293,6 +299,26 @@ impl Use {
     fn generator_threads(&self) -> Option<f64> {
         self.driver_threads.filter(|_| self.others_cores.is_some())
     }
+}
+
+/// Disks of a volume. Each counts a flush of the whole, which is one to the probe.
+fn disks(volume: &Value) -> f64 {
+    volume["stripe"].as_f64().unwrap_or(1.0).max(1.0)
+}
+
+/// Flushes of a volume, and of a log's.
+fn flushes(run: &RunRow, storage: &Value, log: Option<&Value>) -> Option<f64> {
+    let of_log = match log.filter(|_| metric(run, "device_log_writes").is_some()) {
+        Some(log) => metric(run, "device_log_flushes")? / disks(log),
+        None => 0.0,
+    };
+    Some(metric(run, "device_flushes")? / disks(storage) + of_log)
+}
+
+/// Whether a log lies where the probe looked, as far as settings tell: it has no volume of its own, or one on a device like the data's.
+fn is_log_probed(storage: &Value, log: &Value) -> bool {
+    const DEVICE: [&str; 7] = ["device", "path", "disk", "cache", "delay_read", "delay_write", "delay_flush"];
+    log.is_null() || DEVICE.iter().all(|name| log[*name] == storage[*name])
 }
 
 /// Of two devices, of which one may not tell. A log on the slower one is waited for as long as that takes.

@@ -232,6 +232,31 @@ fn a_log_on_a_volume_of_its_own_is_waited_for_where_that_is_slower() {
     assert_eq!((used.device_busy, used.flush_time), (Some(0.1), Some(0.1)));
 }
 
+/// The kernel counts a flush of a stripe over four disks as four, each with its time, and the probe one. At a fifth of what the device can do
+/// it was "bound by flushes".
+#[test]
+fn a_flush_of_a_stripe_is_one_flush() {
+    let counted = [("device_flushes", 8000.0), ("device_flush_seconds", 8.0), ("device_write_bytes", 1e6)];
+    let used = |disks: u64| use_of(&counted, json!({ "storage": { "stripe": disks } }));
+    assert_eq!((used(1).flushes, used(1).flush_time), (Some(800.0), Some(0.8)));
+    assert_eq!((used(4).flushes, used(4).flush_time, used(4).write_bytes), (Some(200.0), Some(0.2), Some(1e5)));
+}
+
+/// A log on a disk that makes a hundred times the flushes was held against those that the data's disk makes.
+#[test]
+fn what_a_log_on_another_device_got_is_no_share_of_the_datas() {
+    let names = ["device_flushes", "device_writes", "device_log_flushes", "device_log_writes", "commits"];
+    let of = |log: Value| {
+        let settings = json!({ "storage": { "device": "block", "path": "/dev/sda" }, "volumes": { "wal": log } });
+        let used = use_of(&names.map(|name| (name, 1000.0)), settings);
+        (used.flushes, used.writes, used.commits)
+    };
+    let both = (Some(200.0), Some(200.0), Some(100.0));
+    assert_eq!(of(json!({ "device": "block", "path": "/dev/nvme0n1" })), (Some(100.0), Some(100.0), None));
+    assert_eq!(of(json!({ "device": "block", "path": "/dev/sda", "filesystem": "xfs" })), both);
+    assert_eq!(of(Value::Null), both, "as in older files");
+}
+
 #[test]
 fn an_embedded_engine_is_no_generator() {
     let workload = |engine: &str| json!({ "engine": engine, "threads": 1, "driver_threads": 2 });
