@@ -1,0 +1,150 @@
+//! Made-up classes of block devices, and those of this machine.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn a_real_text_is_read() {
+    let text = "   69741    32502  7675834    26930  1026370    26922 22565916    69646        0    46532   112292   131872       26 18419512     6079   303639     9636\n";
+    let counters = Counters::parse(text).expect("it is one");
+    assert_eq!((counters.reads, counters.read_bytes), (69_741, 7_675_834 * 512));
+    assert_eq!((counters.writes, counters.write_bytes), (1_026_370, 22_565_916 * 512));
+    assert_eq!(counters.busy_milliseconds, 46_532);
+    assert_eq!(counters.request_milliseconds, Some(26_930 + 69_646 + 6079 + 9636));
+    assert_eq!(counters.discards, Some((131_872, 18_419_512 * 512)));
+    assert_eq!((counters.flushes, counters.flush_milliseconds), (Some(303_639), Some(9636)));
+}
+
+#[test]
+fn an_old_kernel_counts_no_discards_and_flushes() {
+    let counters = Counters::parse("1 0 8 0 2 0 16 0 0 5 5").expect("eleven fields are enough");
+    assert_eq!((counters.discards, counters.flushes, counters.request_milliseconds), (None, None, None));
+    assert_eq!(Counters::parse("1 2 3"), None);
+    assert_eq!(Counters::parse("1 0 8 0 2 0 16 0 0 x 5"), None);
+}
+
+/// A class of block devices: name, fields of `stat` (reads, writes, busy, flushes, their time), devices below.
+fn class_of(devices: &[(&str, [u64; 5], &[&str])]) -> tempfile::TempDir {
+    let class = tempfile::tempdir().expect("a folder");
+    let make = |path: PathBuf| std::fs::create_dir_all(path).expect("made");
+    for (name, [reads, writes, busy, flushes, time], below) in devices {
+        let folder = class.path().join(name);
+        make(folder.join("holders"));
+        let stat = format!("{reads} 0 8 0 {writes} 0 16 0 0 {busy} 0 0 0 0 0 {flushes} {time}");
+        std::fs::write(folder.join("stat"), stat).expect("written");
+        make(folder.join(if below.is_empty() { "mq" } else { "dm" }));
+        for disk in *below {
+            make(folder.join("slaves").join(disk));
+            make(class.path().join(disk).join("holders").join(name));
+        }
+    }
+    class
+}
+
+#[test]
+fn a_stripe_counts_what_its_disks_got() {
+    let devices: [(&str, [u64; 5], &[&str]); 3] = [
+        ("ubda", [1, 10, 100, 3, 7], &[]),
+        ("ubdb", [2, 20, 200, 3, 8], &[]),
+        ("dm-0", [3, 25, 900, 0, 0], &["ubda", "ubdb"]),
+    ];
+    let class = class_of(&devices);
+    let counters = Counters::read_in(class.path(), "dm-0").expect("there");
+    assert_eq!((counters.reads, counters.writes, counters.write_bytes), (3, 30, 32 * 512));
+    assert_eq!((counters.flushes, counters.flush_milliseconds), (Some(6), Some(15)));
+    assert_eq!((counters.busy_milliseconds, counters.discards), (150, Some((0, 0))));
+    assert_eq!(counters.request_milliseconds, Some(7), "as busy, a disk's mean");
+}
+
+#[test]
+fn a_slowed_disk_is_as_busy_as_it_looks_from_above() {
+    let devices: [(&str, [u64; 5], &[&str]); 5] = [
+        ("ubda", [1, 10, 100, 3, 7], &[]),
+        ("ubdb", [2, 20, 200, 3, 8], &[]),
+        ("dm-0", [1, 13, 700, 0, 0], &["ubda"]),
+        ("dm-1", [2, 23, 900, 0, 0], &["ubdb"]),
+        ("dm-2", [3, 25, 1000, 0, 0], &["dm-0", "dm-1"]),
+    ];
+    let class = class_of(&devices);
+    let read = |device| Counters::read_in(class.path(), device).expect("there");
+    let (disk, stripe) = (read("dm-0"), read("dm-2"));
+    assert_eq!((disk.writes, disk.flushes, disk.flush_milliseconds, disk.busy_milliseconds), (10, Some(3), None, 700));
+    assert_eq!((stripe.writes, stripe.flushes, stripe.flush_milliseconds), (30, Some(6), None));
+    assert_eq!(stripe.busy_milliseconds, 800);
+    assert_eq!(disk.request_milliseconds, Some(0), "its own, and not the 7 of the disk below");
+}
+
+/// mdraid and persistent memory: each had 0 flushes for its commits, and the latter "does not flush".
+#[test]
+fn a_device_without_a_queue_of_requests_counts_no_flushes() {
+    let devices: [(&str, [u64; 5], &[&str]); 2] =
+        [("md0", [1, 10, 100, 0, 0], &[]), ("dm-0", [1, 10, 100, 0, 0], &["md0"])];
+    let class = class_of(&devices);
+    let flushes = || ["md0", "dm-0"].map(|name| Counters::read_in(class.path(), name).expect("there").flushes);
+    assert_eq!(flushes(), [Some(0), Some(0)]);
+    std::fs::remove_dir(class.path().join("md0/mq")).expect("removed");
+    assert_eq!(flushes(), [None, None]);
+}
+
+#[test]
+fn what_requests_took_is_not_known_of_a_partition() {
+    let devices: [(&str, [u64; 5], &[&str]); 1] = [("sda1", [1, 10, 100, 0, 0], &[])];
+    let class = class_of(&devices);
+    let read = || Counters::read_in(class.path(), "sda1").expect("there").request_milliseconds;
+    assert_eq!(read(), Some(0));
+    std::fs::write(class.path().join("sda1/partition"), "1").expect("written");
+    assert_eq!(read(), None);
+}
+
+#[test]
+fn a_disk_with_other_users_is_not_counted_as_ours() {
+    let devices: [(&str, [u64; 5], &[&str]); 3] =
+        [("sda", [1, 10, 100, 3, 7], &[]), ("dm-0", [5, 6, 70, 0, 0], &["sda"]), ("dm-1", [8, 9, 100, 0, 0], &["sda"])];
+    let class = class_of(&devices);
+    let counters = Counters::read_in(class.path(), "dm-0").expect("there");
+    assert_eq!((counters.reads, counters.writes, counters.flushes), (5, 6, None));
+}
+
+#[test]
+fn the_nearest_mount_is_found() {
+    let text = "27 1 254:0 / / rw - ext4 /dev/vda rw\n30 27 0:27 / /mnt/a\\040b rw shared:1 - btrfs /dev/loop1 rw\n31 27 0:28 / /mnt rw - tmpfs none rw\n";
+    let at = |path: &str| mount_in(text, Path::new(path)).map(|mount| (mount.kind, mount.source));
+    assert_eq!(at("/mnt/a b/c"), Some(("btrfs".into(), "/dev/loop1".into())));
+    assert_eq!(at("/mnt/a"), Some(("tmpfs".into(), "none".into())));
+    assert_eq!(at("/home"), Some(("ext4".into(), "/dev/vda".into())));
+    assert_eq!(mount_in("", Path::new("/")), None);
+}
+
+#[test]
+fn memory_has_no_disk_under_it_and_an_unknown_device_no_name() {
+    assert_eq!(disk_under(Path::new("/proc")), None);
+    assert_eq!(device_name("no-such-device"), None);
+    assert_eq!(Counters::read("no-such-device"), None);
+}
+
+/// Of this machine's devices; that there is none without a cache or no partition is no failure.
+#[test]
+fn flushes_are_counted_where_the_kernel_counts_them_only() {
+    for entry in std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten() {
+        let (name, folder) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let cache = std::fs::read_to_string(folder.join("queue/write_cache")).unwrap_or_default();
+        let Some(counters) = Counters::read(&name) else { continue };
+        let has_requests = folder.join("mq").is_dir() || folder.join("dm").is_dir();
+        if folder.join("partition").exists() || cache.trim() == "write through" || !has_requests {
+            assert_eq!(counters.flushes, None, "{name}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_parsers(text in "[ 0-9]{0,120}\\PC{0,10}", mounts in "([ -~\\\\é]{0,40}( - )?\n?){0,4}") {
+        let _ = Counters::parse(&text);
+        let _ = mount_in(&mounts, Path::new("/"));
+    }
+
+    #[test]
+    fn unescaping_never_panics(text in "[\\\\0-9a-zé]{0,20}") {
+        let _ = unescaped(&text);
+    }
+}
