@@ -17,6 +17,9 @@ const CLASS: &str = "/sys/class/block";
 /// what it splits or joins reaches the disks as they count it. A filesystem's one flush of a stripe over two disks is two
 /// flushes here, a mirror's one write two writes. Busy is a disk's mean: it adds up over time where the largest of several
 /// would not, and half a stripe that works alone is half a volume that works.
+///
+/// Several paths to one disk are that disk. The mapper's multipath is made of requests, and counts all of them itself, flushes too. That of
+/// NVMe's driver counts nothing before Linux 6.2, and from then on flushes as reads: there the paths tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Read requests completed.
@@ -67,22 +70,49 @@ impl Counters {
         })
     }
 
-    /// A device's counters now, by its name in `/sys/class/block`.
+    /// A device's counters now, by its name in `/sys/class/block`. None where the kernel keeps none.
     pub fn read(device: &str) -> Option<Counters> {
         Counters::read_in(Path::new(CLASS), device)
     }
 
-    fn read_in(class: &Path, device: &str) -> Option<Counters> {
+    /// What was asked of a device, whatever a mirror or a RAID of the mapper makes of it for its disks.
+    pub fn asked(device: &str) -> Option<Counters> {
+        Counters::own_in(Path::new(CLASS), device)
+    }
+
+    /// Whether the kernel counts for how long it is busy. Of a RAID of md it does not before Linux 5.9: so many requests take no tick of the
+    /// clock by chance.
+    pub fn tells_busy(&self) -> bool {
+        const REQUESTS: u64 = 10_000;
+        self.busy_milliseconds > 0 || self.reads.saturating_add(self.writes) < REQUESTS
+    }
+
+    /// As the kernel counts at the device itself, or at its paths.
+    fn own_in(class: &Path, device: &str) -> Option<Counters> {
         let folder = class.join(in_sysfs(device));
         let own = Counters::parse(&std::fs::read_to_string(folder.join("stat")).ok()?)?;
-        if !folder.join("dm").is_dir() {
-            let counted = counts_flushes(&folder);
-            return Some(Counters {
-                flushes: own.flushes.filter(|_| counted),
-                flush_milliseconds: own.flush_milliseconds.filter(|_| counted),
-                request_milliseconds: own.request_milliseconds.filter(|_| !folder.join("partition").exists()),
-                ..own
-            });
+        let paths =
+            nvme_paths(class, device).iter().map(|path| Counters::own_in(class, path)).collect::<Option<Vec<_>>>()?;
+        if !paths.is_empty() {
+            return Some(own.over_paths(&paths));
+        }
+        // Without a queue of requests a driver counts by itself or not at all (memory, a partition of several paths): 0 says nothing then.
+        if own.reads == 0 && own.writes == 0 && !folder.join("mq").is_dir() && !folder.join("dm").is_dir() {
+            return None;
+        }
+        let counted = counts_flushes(&folder);
+        Some(Counters {
+            flushes: own.flushes.filter(|_| counted),
+            flush_milliseconds: own.flush_milliseconds.filter(|_| counted),
+            request_milliseconds: own.request_milliseconds.filter(|_| !folder.join("partition").exists()),
+            ..own
+        })
+    }
+
+    fn read_in(class: &Path, device: &str) -> Option<Counters> {
+        let (folder, own) = (class.join(in_sysfs(device)), Counters::own_in(class, device)?);
+        if !folder.join("dm").is_dir() || folder.join("mq").is_dir() {
+            return Some(own);
         }
         let disks = names(&folder.join("slaves"));
         // A partition's flushes are counted at its disk, and a disk with other holders works for them, too.
@@ -91,10 +121,25 @@ impl Counters {
             !folder.join("partition").exists() && names(&folder.join("holders")).len() == 1
         };
         if disks.is_empty() || !disks.iter().all(is_its_own) {
-            return Some(Counters { flushes: None, flush_milliseconds: None, ..own });
+            return Some(own);
         }
         let below = disks.iter().map(|disk| Counters::read_in(class, disk)).collect::<Option<Vec<_>>>()?;
         Some(own.over(&below))
+    }
+
+    /// These of a disk that has several paths, with what each of them counted. Time in which two were busy counts twice where the kernel tells
+    /// no other.
+    fn over_paths(self, paths: &[Counters]) -> Counters {
+        let both = self.over(paths);
+        Counters {
+            busy_milliseconds: match self.busy_milliseconds {
+                0 => paths.iter().map(|path| path.busy_milliseconds).sum(),
+                known => known,
+            },
+            request_milliseconds: paths.iter().map(|path| path.request_milliseconds).sum(),
+            flush_milliseconds: paths.iter().map(|path| path.flush_milliseconds).sum(),
+            ..both
+        }
     }
 
     /// These of a layer, with what the disks below it counted.
@@ -133,6 +178,18 @@ impl Counters {
 fn counts_flushes(folder: &Path) -> bool {
     let cache = std::fs::read_to_string(folder.join("queue/write_cache")).unwrap_or_default();
     !folder.join("partition").exists() && folder.join("mq").is_dir() && cache.trim_end() != "write through"
+}
+
+/// The paths to an NVMe namespace that several controllers may have (`nvme0n1`: `nvme0c0n1`, `nvme0c1n1`), which are hidden but in sysfs.
+fn nvme_paths(class: &Path, device: &str) -> Vec<String> {
+    let parts = device.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
+    let Some((subsystem, namespace)) = parts else { return Vec::new() };
+    let is_path = |name: &String| {
+        let rest = name.strip_prefix("nvme").and_then(|rest| rest.strip_prefix(subsystem)?.strip_prefix('c'));
+        let controller = rest.and_then(|rest| rest.strip_suffix(namespace)?.strip_suffix('n'));
+        controller.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    names(class).into_iter().filter(is_path).collect()
 }
 
 /// The name that a device has in `/sys/class/block`, from `loop3` or `/dev/loop3` or a link to it.

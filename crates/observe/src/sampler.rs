@@ -9,7 +9,7 @@ use crate::cpu::{KINDS, shares};
 use crate::disk;
 use crate::metric::{Direction, Measured, Metric};
 use crate::pressure::RESOURCES;
-use snapshot::{List, SPACE_USED, Snapshot, Targets, busy_seconds, difference, growth};
+use snapshot::{List, SPACE_USED, Snapshot, Targets, busy_share, difference, growth};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -213,7 +213,7 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
         list.extend(
             growth(&before, &after).into_iter().map(|(name, _, grown)| (format!("{prefix}_{name}"), grown / interval)),
         );
-        list.push((format!("{prefix}_busy_share"), busy_seconds(&before, &after) / interval));
+        list.extend(busy_share(&before, &after, interval).map(|share| (format!("{prefix}_busy_share"), share)));
     }
     if let Some(memory) = after.memory {
         list.push(("memory_available_bytes".into(), memory.available as f64));
@@ -309,6 +309,18 @@ mod tests {
         assert_eq!(share([100, 1100], [None, None]), 0.5);
         // One of their counters began anew at 32 bits.
         assert_eq!(share([0, 2000], [Some((1 << 32) - 10), Some(490)]), 0.25);
+    }
+
+    /// A RAID of md on an older kernel, and paths whose times are added up.
+    #[test]
+    fn a_device_whose_busy_time_nobody_counts_does_not_rest() {
+        let share = |busy: u64, writes: u64| {
+            let after = Counters { busy_milliseconds: busy, writes, ..Counters::default() };
+            snapshot::busy_share(&Counters::default(), &after, 2.0)
+        };
+        assert_eq!(share(0, 1_000_000), None);
+        assert_eq!((share(0, 100), share(1000, 1_000_000)), (Some(0.0), Some(0.5)));
+        assert_eq!(share(3500, 1_000_000), Some(1.0));
     }
 
     #[test]

@@ -86,6 +86,59 @@ fn a_device_without_a_queue_of_requests_counts_no_flushes() {
     assert_eq!(flushes(), [None, None]);
 }
 
+/// Two controllers of one drive: before Linux 6.2 the drive itself "rested" with 0 of everything, and from then on flushes were reads.
+#[test]
+fn the_paths_of_an_nvme_drive_count_for_it() {
+    let devices: [(&str, [u64; 5], &[&str]); 6] = [
+        ("nvme0n1", [0; 5], &[]),
+        ("nvme0c0n1", [1, 10, 400, 3, 7], &[]),
+        ("nvme0c1n1", [2, 20, 500, 4, 8], &[]),
+        ("nvme0c0n11", [90; 5], &[]),
+        ("nvme10c0n1", [90; 5], &[]),
+        ("nvme0n1p1", [0; 5], &[]),
+    ];
+    let class = class_of(&devices);
+    for whole in ["nvme0n1", "nvme0n1p1"] {
+        std::fs::remove_dir(class.path().join(whole).join("mq")).expect("removed");
+    }
+    std::fs::write(class.path().join("nvme0n1p1/partition"), "1").expect("written");
+    let read = |device| Counters::read_in(class.path(), device);
+    let drive = read("nvme0n1").expect("there");
+    assert_eq!((drive.reads, drive.writes, drive.write_bytes), (3, 30, 32 * 512));
+    assert_eq!((drive.flushes, drive.flush_milliseconds, drive.busy_milliseconds), (Some(7), Some(15), 900));
+    assert_eq!(drive.request_milliseconds, Some(15));
+    assert_eq!(read("nvme0n1p1"), None, "nobody counts a partition's");
+    std::fs::write(class.path().join("nvme0n1/stat"), "10 0 8 0 30 0 32 0 0 600 0 0 0 0 0 0 0").expect("written");
+    let drive = read("nvme0n1").expect("there");
+    assert_eq!((drive.reads, drive.busy_milliseconds), (3, 600), "the later kernel's own");
+}
+
+/// Four paths to one disk, of which one works at a time: the mean of the four was a quarter of it.
+#[test]
+fn the_mappers_multipath_counts_by_itself() {
+    let devices: [(&str, [u64; 5], &[&str]); 3] =
+        [("sda", [1, 10, 900, 3, 7], &[]), ("sdb", [0; 5], &[]), ("dm-0", [1, 11, 905, 3, 8], &["sda", "sdb"])];
+    let class = class_of(&devices);
+    let busy = || Counters::read_in(class.path(), "dm-0").expect("there").busy_milliseconds;
+    assert_eq!(busy(), 450, "a stripe");
+    std::fs::create_dir(class.path().join("dm-0/mq")).expect("made");
+    let disk = Counters::read_in(class.path(), "dm-0").expect("there");
+    assert_eq!((busy(), disk.writes, disk.flushes), (905, 11, Some(3)));
+}
+
+#[test]
+fn a_mirror_was_asked_for_less_than_its_disks_got() {
+    let devices: [(&str, [u64; 5], &[&str]); 3] = [
+        ("sda", [1, 10, 100, 3, 7], &[]),
+        ("sdb", [1, 10, 100, 3, 7], &[]),
+        ("dm-0", [2, 10, 100, 0, 0], &["sda", "sdb"]),
+    ];
+    let class = class_of(&devices);
+    let asked = Counters::own_in(class.path(), "dm-0").expect("there");
+    let got = Counters::read_in(class.path(), "dm-0").expect("there");
+    assert_eq!((asked.writes, asked.flushes, got.writes, got.flushes), (10, None, 20, Some(6)));
+}
+
 #[test]
 fn what_requests_took_is_not_known_of_a_partition() {
     let devices: [(&str, [u64; 5], &[&str]); 1] = [("sda1", [1, 10, 100, 0, 0], &[])];

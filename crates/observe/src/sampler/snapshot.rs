@@ -61,7 +61,7 @@ impl Snapshot {
             memory: Memory::read(),
             device: targets.device.as_deref().and_then(Counters::read),
             log: targets.log.as_deref().and_then(Counters::read),
-            backing: targets.backing.as_deref().and_then(Counters::read),
+            backing: targets.backing.as_deref().and_then(Counters::asked),
             space_used: targets.filesystem.as_deref().and_then(disk::space).map(|space| space.0),
             pressure: RESOURCES.map(Pressure::read),
             own_seconds: own_seconds(),
@@ -136,15 +136,18 @@ impl List {
         for (name, unit, grown) in growth(&before, &after) {
             self.add(format!("{prefix}_{name}"), unit, grown);
         }
-        self.add(format!("{prefix}_busy_share"), "1", busy_seconds(&before, &after) / seconds);
+        if let Some(share) = busy_share(&before, &after, seconds) {
+            self.add(format!("{prefix}_busy_share"), "1", share);
+        }
     }
 }
 
-/// For how long a device was busy: no longer than its requests took, where that is known.
-pub(super) fn busy_seconds(before: &Counters, after: &Counters) -> f64 {
+/// The part of the time for which a device was busy: no longer than its requests took, where that is known. None where nobody counts it.
+pub(super) fn busy_share(before: &Counters, after: &Counters, seconds: f64) -> Option<f64> {
     let busy = milliseconds_grown(before.busy_milliseconds, after.busy_milliseconds);
     let requests = before.request_milliseconds.zip(after.request_milliseconds);
-    requests.map_or(busy, |(before, after)| milliseconds_grown(before, after).min(busy)) * 1e-3
+    let busy = requests.map_or(busy, |(before, after)| milliseconds_grown(before, after).min(busy));
+    after.tells_busy().then(|| (busy * 1e-3 / seconds).min(1.0))
 }
 
 /// By how much a device's counters grew.
