@@ -28,6 +28,8 @@ const RESTING_MAX: f64 = 0.5;
 const LOCKED_MIN: f64 = 0.5;
 /// Connections that spend this part of their time waiting for the network.
 const NETWORK_MIN: f64 = 0.5;
+/// Connections that pause for this part of their time; those that pause for less wait for the server first.
+const PAUSING_MIN: f64 = 0.5;
 /// A load that reaches nearly the rate that it was given is bound by that.
 const RATE_REACHED: f64 = 0.95;
 /// From this share on, of what was due and never begun, the 99th percentile of latency says nothing: those would be its slowest.
@@ -197,8 +199,8 @@ struct Use {
     reached: Option<f64>,
     /// What was due and not begun, against the rate that was asked for.
     missed: f64,
-    /// Whether connections pause.
-    pauses: bool,
+    /// The part of their time for which connections pause.
+    pausing: f64,
     /// Connections, workers or I/Os under way.
     connections: f64,
     /// Threads that drive a server's load.
@@ -262,7 +264,11 @@ impl Use {
             reached: number("rate").and_then(|asked| Some(done(scenario, &mean)? / asked)),
             missed: number("rate").and_then(|asked| Some(rate(&missed)? / asked)).unwrap_or(0.0),
             // A log that is replayed at its own times has its pauses, too.
-            pauses: number("think_time").or(number("speed")).is_some(),
+            pausing: match (number("speed"), number("think_time")) {
+                (Some(_), _) => 1.0,
+                (None, Some(pause)) => answered(&mean).map_or(1.0, |rate| rate * pause / connections),
+                (None, None) => 0.0,
+            },
             connections,
             driver_threads: driver_threads.map(|threads| threads.min(connections)),
             driver_busy_at_knee: mean("generator_busy_share_at_lowest_failing_rate"),
@@ -332,6 +338,11 @@ fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> 
     if scenario.settings["workload"]["calls"].as_f64().is_some_and(|calls| calls > 1.0) {
         return mean("sessions_per_second").or_else(|| mean("connections_per_second"));
     }
+    answered(mean)
+}
+
+/// Transactions, requests or operations in a second.
+fn answered(mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
     ["transactions_per_second", "requests_per_second", "operations_per_second"].into_iter().find_map(mean)
 }
 
@@ -386,7 +397,7 @@ fn nearest(probe: &Probe, prefix: &str, bytes: f64) -> Option<f64> {
 fn bound(used: &Use, shares: &[Share]) -> Option<By> {
     let share = |of: Of| shares.iter().find(|share| share.of == of).map_or(0.0, Share::share);
     let rules = [
-        (By::Given, used.pauses || used.reached.is_some_and(|reached| reached >= RATE_REACHED)),
+        (By::Given, used.pausing >= PAUSING_MIN || used.reached.is_some_and(|reached| reached >= RATE_REACHED)),
         (By::RateMax, used.holds_rate_max),
         (By::Generator, is_generator(used)),
         (By::Cpu, is_cpu(used)),

@@ -39,8 +39,20 @@ fn a_load_that_leaves_all_idle_is_not_clear() {
 #[test]
 fn a_given_rate_that_is_reached_and_pauses_bind() {
     check(&Use { reached: Some(0.99), ..served() }, Some(By::Given));
-    check(&Use { pauses: true, ..served() }, Some(By::Given));
+    check(&Use { pausing: 1.0, ..served() }, Some(By::Given));
     check(&Use { reached: Some(0.5), cpu_busy: 0.99, others_cores: Some(1.5), ..served() }, Some(By::Cpu));
+}
+
+/// A server whose CPUs were full was bound by "the rate given", as its eight connections paused for a millisecond each time.
+#[test]
+fn connections_that_seldom_pause_wait_for_the_server() {
+    let pausing =
+        |workload: Value| use_of(&[("transactions_per_second", 1000.0)], json!({ "workload": workload })).pausing;
+    let seldom = pausing(json!({ "threads": 8, "think_time": 0.001 }));
+    assert_eq!(seldom, 0.125);
+    assert_eq!(pausing(json!({ "threads": 8, "think_time": 0.007 })), 0.875);
+    assert_eq!((pausing(json!({ "threads": 8 })), pausing(json!({ "threads": 8, "speed": 2.0 }))), (0.0, 1.0));
+    check(&Use { pausing: seldom, cpu_busy: 0.99, others_cores: Some(1.5), ..served() }, Some(By::Cpu));
 }
 
 #[test]
