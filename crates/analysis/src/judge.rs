@@ -6,7 +6,7 @@ use crate::claim::{Claim, Subject};
 use crate::looks::Answer;
 use ledger::model::{AnalysisSettings, Mode, Scenario};
 use observe::durability::Class;
-use stats::{Analysis, Cell, Contrast, Held, Importance, Interaction, NoShares, Observations, Rules, Swing};
+use stats::{Analysis, Cell, Contrast, Held, Importance, Interaction, NoShares, Observations, Outlier, Rules, Swing};
 use std::collections::BTreeMap;
 
 /// Fewer rounds than this give a direction and no verdict: with three, an interval says next to nothing.
@@ -44,7 +44,7 @@ pub struct Judgement {
     /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
     pub steps: Vec<(usize, f64)>,
     /// Outliers among trials: label and round.
-    pub outliers: Vec<(String, usize)>,
+    pub outliers: Vec<(String, Outlier)>,
     /// Half the width of the family's widest interval, as a fraction.
     pub half_width_max: Option<f64>,
     /// Rounds that the wanted precision would take at this spread.
@@ -118,7 +118,7 @@ pub fn judge(
         outliers: analysis
             .cells
             .iter()
-            .flat_map(|cell| cell.outlier_rounds.iter().map(|round| (cell.label.clone(), *round)))
+            .flat_map(|cell| cell.outliers.iter().map(|outlier| (cell.label.clone(), *outlier)))
             .collect(),
         // Where the best alone is asked for, how far the pick may be behind is the precision.
         half_width_max: analysis.half_width_max.filter(|_| !is_tune),

@@ -94,7 +94,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "drift_over_study": part.judgement.drift,
         "steps": part.judgement.steps.iter().map(|(round, change)| json!({ "from_round": round, "change": change })).collect::<Vec<_>>(),
         "without_disturbed_trials": health::without_disturbed(part),
-        "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
+        "outliers": part.judgement.outliers.iter().map(|(label, found)| json!({ "scenario": label, "round": found.round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
         "allowed_classes": part.allowed,
         "mode": part.mode,

@@ -302,7 +302,7 @@ fn moved_together(part: &Part) -> Option<Warning> {
 }
 
 fn outliers(part: &Part) -> Option<Warning> {
-    let named = part.judgement.outliers.iter().map(|(label, round)| format!("{label} in round {}", round + 1));
+    let named = part.judgement.outliers.iter().map(|(label, found)| format!("{label} in round {}", found.round + 1));
     let named: Vec<String> = named.collect();
     (!named.is_empty()).then(|| Warning {
         seen: format!("{}: outlier: {}", part.workload, listed(&named, ", ")),

@@ -58,8 +58,17 @@ pub struct CellSummary {
     pub in_best_set: bool,
     /// At most so far behind the best, a fraction.
     pub regret: Option<f64>,
-    /// Rounds whose value stands apart (F13).
-    pub outlier_rounds: Vec<usize>,
+    /// Values that stand apart (F13).
+    pub outliers: Vec<Outlier>,
+}
+
+/// A value that stands apart once the round's and the cell's own level are taken out.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Outlier {
+    /// Its round.
+    pub round: usize,
+    /// Its modified z: below 0 where it is smaller than its like.
+    pub z: f64,
 }
 
 /// A member of the declared family and what it says.
@@ -220,7 +229,7 @@ fn summary(
         }),
         in_best_set: best.is_some_and(|best| best.members.contains(&cell)),
         regret: best.map(|best| best.regret[cell].exp_m1()).filter(|regret| regret.is_finite()),
-        outlier_rounds: outliers(observations, cell, &of, levels),
+        outliers: outliers(observations, cell, &of, levels),
     }
 }
 
@@ -237,8 +246,8 @@ fn levels(observations: &Observations) -> Vec<Option<f64>> {
     (0..observations.cells.len()).map(level).collect()
 }
 
-/// Rounds whose value stands apart once the round's and the cell's own level are taken out (F13).
-fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)], levels: &[Option<f64>]) -> Vec<usize> {
+/// A cell's values that stand apart (F13).
+fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)], levels: &[Option<f64>]) -> Vec<Outlier> {
     if observations.has_stalled(cell) || of.len() < 4 {
         return Vec::new();
     }
@@ -252,5 +261,6 @@ fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)], level
     };
     let residuals: Vec<f64> = of.iter().map(residual).collect();
     let z = modified_z(&residuals);
-    of.iter().zip(z).filter(|(_, z)| z.abs() > MODIFIED_Z_MAX).map(|((round, _), _)| *round).collect()
+    let found = of.iter().zip(z).map(|((round, _), z)| Outlier { round: *round, z });
+    found.filter(|outlier| outlier.z.abs() > MODIFIED_Z_MAX).collect()
 }

@@ -29,7 +29,7 @@ pub mod stop_rule;
 pub mod type_two;
 
 pub use allan::{Fit, Series, Spread};
-pub use analysis::{Analysis, CellSummary, Claim, analyse, best_of};
+pub use analysis::{Analysis, CellSummary, Claim, Outlier, analyse, best_of};
 pub use best::{BestSet, best_set};
 pub use change_points::{Course, course};
 pub use compare::{Held, Verdict, benjamini_hochberg, holm, paired, verdict, welch};

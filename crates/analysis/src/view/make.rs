@@ -304,12 +304,13 @@ fn mark_disturbed(
 ) -> Option<Vec<Vec<Option<f64>>>> {
     let mut without = rounds.to_vec();
     for (column, row) in rows.iter_mut().enumerate() {
-        for (_, round) in judgement.outliers.iter().filter(|(label, _)| *label == row.label) {
-            let (Some(value), Some(centre)) = (row.values[*round], row.centre) else { continue };
-            let is_worse = if more_is_better { value < centre.median } else { value > centre.median };
-            if let Some(cause) = health::cause(&row.health, *round as u32).filter(|_| is_worse) {
-                row.health.disturbed.push((*round as u32, cause));
-                without[*round][column] = None;
+        for (_, outlier) in judgement.outliers.iter().filter(|(label, _)| *label == row.label) {
+            // Worse than its like in its own round: where the machine drifts, the median of all rounds is no measure.
+            let is_worse = (outlier.z < 0.0) == more_is_better;
+            let round = outlier.round as u32;
+            if let Some(cause) = health::cause(&row.health, round).filter(|_| is_worse) {
+                row.health.disturbed.push((round, cause));
+                without[outlier.round][column] = None;
             }
         }
     }

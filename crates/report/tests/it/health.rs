@@ -267,6 +267,26 @@ fn a_disturbed_trial_stays_and_is_said_with_what_it_changes() {
     );
 }
 
+/// The first round was the fastest, so that a trial of it may be slow for its round and above the median of all.
+#[test]
+fn a_disturbed_trial_is_slow_for_its_round_on_a_machine_that_drifts() {
+    let mut table = table();
+    for row in &mut table.rows {
+        let of_round =
+            |(round, value): (usize, &mut Option<f64>)| *value = value.map(|v| v * 0.93_f64.powi(round as i32));
+        row.values.iter_mut().enumerate().for_each(of_round);
+    }
+    table.rows[1].values[0] = table.rows[1].values[0].map(|value| value * 0.9);
+    let mut contents = fixture::contents(&table);
+    quiet(&mut contents);
+    set(&mut contents, |trial| trial.scenario == "xfs" && trial.round == 0, &[("cpu_steal_share", 0.3)]);
+    let json = export::json(&input(contents, 30, |_, _| 1.0));
+    let wanted = "slow while the machine was not theirs alone: xfs in round 1 (30 % of the CPUs' time stolen)";
+    let warnings = json["warnings"].as_array().expect("a list");
+    let is_said = warnings.iter().any(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains(wanted)));
+    assert!(is_said, "{warnings:#?}");
+}
+
 #[test]
 fn a_slow_trial_on_a_quiet_machine_is_no_disturbance() {
     let mut table = table();

@@ -55,7 +55,7 @@ fn check(more_is_better: bool, zeros: &[usize]) {
     assert!((found.claims[0].p_holm - 3.0 * without.claims[0].p_holm).abs() < 1e-12, "{:?}", found.claims[0]);
     let cell = &found.cells[2];
     assert_eq!((cell.count, cell.geomean, cell.interval, cell.regret), (6, 0.0, None, None));
-    assert!(cell.versus_baseline.is_none() && !cell.in_best_set && cell.outlier_rounds.is_empty());
+    assert!(cell.versus_baseline.is_none() && !cell.in_best_set && cell.outliers.is_empty());
     assert!(found.drift.is_some_and(f64::is_finite));
     let stalled = StopDecision::Stalled { of: "c2".into() };
     assert_eq!(
