@@ -297,12 +297,15 @@ fn too_little_memory_is_the_machines_and_not_the_studys() {
 fn without_an_operation_there_is_no_latency() {
     let workload = KeyValue::new(parameters(json!({ "engine": "lmdb", "time": "1s" })));
     let outcome = |counted: drive::Counted| {
-        workload
-            .outcome(Driven { counted, seconds: 1.0, rate_seconds: 1.0, rates: vec![0.0], sessions: Vec::new() }, None)
+        workload.outcome(
+            Driven { counted, seconds: 2.5, rate_seconds: 1.0, rates: vec![0.0, 7.0], sessions: Vec::new() },
+            None,
+        )
     };
     let has_latency = |outcome: &Outcome| outcome.metrics.iter().any(|one| one.metric.name.starts_with("latency_"));
     let empty = outcome(drive::Counted::default());
     assert!(!has_latency(&empty) && figure(&empty, "operations_per_second") == 0.0);
+    assert_eq!(empty.series["operations_per_second"], [0.0], "in the other one second most connections were done");
     let mut one = drive::Counted::default();
     one.latencies[0].record(Duration::from_micros(700));
     assert!(has_latency(&outcome(one)));
