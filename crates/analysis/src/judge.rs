@@ -6,6 +6,7 @@ use crate::claim::{Claim, Subject};
 use crate::looks::Answer;
 use ledger::model::{AnalysisSettings, Mode, Scenario};
 use observe::durability::Class;
+use stats::drift::Drift;
 use stats::{Analysis, Cell, Contrast, Held, Importance, Interaction, NoShares, Observations, Outlier, Rules, Swing};
 use std::collections::BTreeMap;
 
@@ -39,8 +40,8 @@ pub struct Judgement {
     pub best_set: Vec<String>,
     /// The label of the best by pairs, each over the rounds that both have; none where no two have two rounds.
     pub pick: Option<String>,
-    /// Change over the study of all scenarios together, as a fraction.
-    pub drift: Option<f64>,
+    /// Change over the study of all scenarios together.
+    pub drift: Option<Drift>,
     /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
     pub steps: Vec<(usize, f64)>,
     /// Outliers among trials: label and round.

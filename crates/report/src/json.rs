@@ -91,7 +91,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "drift_share": shares.map(|shares| shares.drift_share),
         "swings": part.judgement.swings.iter().map(|swing| swing_json(swing, part)).collect::<Vec<_>>(),
         "interactions": part.judgement.interactions.iter().map(interaction_json).collect::<Vec<_>>(),
-        "drift_over_study": part.judgement.drift,
+        "drift_over_study": part.judgement.drift.map(|drift| drift.change),
         "steps": part.judgement.steps.iter().map(|(round, change)| json!({ "from_round": round, "change": change })).collect::<Vec<_>>(),
         "without_disturbed_trials": health::without_disturbed(part),
         "outliers": part.judgement.outliers.iter().map(|(label, found)| json!({ "scenario": label, "round": found.round })).collect::<Vec<_>>(),

@@ -291,7 +291,8 @@ fn moved_together(part: &Part) -> Option<Warning> {
     let of_steps = runs::steps(part, &steps.collect::<Vec<_>>());
     of_steps.or_else(|| {
         let workload = &part.workload;
-        let over_study = percent_signed(part.judgement.drift.filter(|drift| is_news(*drift))?);
+        let drift = part.judgement.drift.filter(|drift| drift.is_shown() && is_news(drift.change))?;
+        let over_study = percent_signed(drift.change);
         Some(Warning {
             seen: format!("{workload}: all scenarios together moved by {over_study} from the first round to the last"),
             effect: "Comparisons hold where this is slow against a round; the absolute values hold for no single moment.",

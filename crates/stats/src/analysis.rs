@@ -2,7 +2,7 @@
 
 use crate::best::{BestSet, best_set};
 use crate::compare::{Held, Verdict, holm, verdict};
-use crate::drift::drift;
+use crate::drift::{Drift, drift};
 use crate::effects::{Interaction, Swing, interactions, swings};
 use crate::importance::{Importance, NoShares, importance};
 use crate::interval::{Contrast, contrast, mean, median, rounds_for_half_width};
@@ -21,8 +21,8 @@ pub struct Analysis {
     pub best: Option<BestSet>,
     /// The A/A control against the baseline: the phantom difference.
     pub control: Option<Contrast>,
-    /// Change over the study that is common to all scenarios, a fraction.
-    pub drift: Option<f64>,
+    /// Change over the study that is common to all scenarios.
+    pub drift: Option<Drift>,
     /// Which factor matters, or why it can't be said.
     pub importance: Result<Importance, NoShares>,
     /// How far each factor swings what is measured.

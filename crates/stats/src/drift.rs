@@ -1,12 +1,30 @@
 //! Drift (F14): did the machine get slower or faster while the study ran, little by little or from one round on?
 
-use crate::interval::mean;
+use crate::interval::{mean, two_sided_p};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Rounds on each side of a step.
 const STEP_ROUNDS_MIN: usize = 3;
 /// A step is said at this level, all places of a study together.
 const STEP_ALPHA: f64 = 0.01;
+/// A drift is said at this level.
+const DRIFT_ALPHA: f64 = 0.05;
+
+/// The least-squares line through round means on the log scale.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Drift {
+    /// The change from first to last round, a fraction.
+    pub change: f64,
+    /// Two-sided p of its slope, by how rounds stray from the line.
+    pub p: f64,
+}
+
+impl Drift {
+    /// Whether there is any: rounds that stray by chance have a slope, too.
+    pub fn is_shown(&self) -> bool {
+        self.p < DRIFT_ALPHA
+    }
+}
 
 /// From one round on everything was faster or slower.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,11 +43,7 @@ pub fn steps(round_means: &[f64]) -> Vec<Step> {
     bounds.sort_unstable();
     let edges: Vec<usize> = [&[0], &*bounds, &[round_means.len()]].concat();
     let stretches: Vec<&[f64]> = edges.windows(2).map(|pair| &round_means[pair[0]..pair[1]]).collect();
-    let (slope, centre) = (slope(round_means), (round_means.len() as f64 - 1.0) / 2.0);
-    let middle = mean(round_means);
-    let off_line = |(round, value): (usize, &f64)| (value - middle - slope * (round as f64 - centre)).powi(2);
-    let of_line: f64 = round_means.iter().enumerate().map(off_line).sum();
-    if stretches.iter().map(|stretch| squares(stretch)).sum::<f64>() >= of_line {
+    if stretches.iter().map(|stretch| squares(stretch)).sum::<f64>() >= squares_off_line(round_means) {
         return Vec::new();
     }
     let change = |pair: &[&[f64]]| (mean(pair[1]) - mean(pair[0])).exp_m1();
@@ -78,11 +92,22 @@ fn squares(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - middle).powi(2)).sum()
 }
 
-/// The least-squares line through round means on the log scale, as the change from first to last round, a fraction.
-/// None below three rounds.
-pub fn drift(round_means: &[f64]) -> Option<f64> {
-    let rounds = round_means.len();
-    (rounds >= 3).then(|| (slope(round_means) * (rounds as f64 - 1.0)).exp_m1())
+fn squares_off_line(values: &[f64]) -> f64 {
+    let (middle, slope, centre) = (mean(values), slope(values), (values.len() as f64 - 1.0) / 2.0);
+    values.iter().enumerate().map(|(round, value)| (value - middle - slope * (round as f64 - centre)).powi(2)).sum()
+}
+
+/// The line through round means on the log scale. None below three rounds.
+pub fn drift(round_means: &[f64]) -> Option<Drift> {
+    if round_means.len() < 3 {
+        return None;
+    }
+    let (count, slope) = (round_means.len() as f64, slope(round_means));
+    // Of 0, 1, 2 … around their mean.
+    let squares_of_places = count * (count * count - 1.0) / 12.0;
+    let error = (squares_off_line(round_means) / (count - 2.0) / squares_of_places).sqrt();
+    let p = if slope == 0.0 { 1.0 } else { two_sided_p(slope / error, round_means.len() - 2) };
+    Some(Drift { change: (slope * (count - 1.0)).exp_m1(), p })
 }
 
 /// Least-squares slope over 0, 1, 2 …

@@ -4,7 +4,7 @@ use crate::noise::Noise;
 use crate::vectors::numbers;
 use serde_json::Value;
 use stats::change_points::change_points;
-use stats::drift::{Step, steps};
+use stats::drift::{Step, drift, steps};
 use stats::{Course, course};
 
 const TOLERANCE: f64 = 0.03;
@@ -134,4 +134,18 @@ fn equal_rounds_have_no_step_and_a_slope_is_drift() {
     let slopes = (1..=200).filter(|seed| !steps(&rounds(*seed, 20, |round| 1.0 - 0.01 * round as f64)).is_empty());
     assert!(slopes.count() < 20);
     assert!(steps(&[]).is_empty() && steps(&[0.0; 5]).is_empty() && steps(&[0.0; 9]).is_empty());
+}
+
+/// Six rounds that stray by 1 % have a line of 2 % or more in every eleventh study.
+#[test]
+fn rounds_that_stray_do_not_drift_and_a_slope_does() {
+    for count in [6, 12] {
+        let is_shown = |seed: &u64| drift(&rounds(*seed, count, |_| 1.0)).is_some_and(|drift| drift.is_shown());
+        let false_alarms = (1..=1000).filter(is_shown).count();
+        assert!(false_alarms < 80, "{count} rounds: {false_alarms} of 1000");
+        let slopes = (1..=200).filter_map(|seed| drift(&rounds(seed, count, |round| 0.98_f64.powi(round as i32))));
+        assert!(slopes.filter(|drift| drift.is_shown() && drift.change < 0.0).count() > 180, "{count} rounds");
+    }
+    assert_eq!(drift(&[0.0; 6]).map(|drift| (drift.change, drift.p)), Some((0.0, 1.0)));
+    assert!(drift(&[0.0, 0.1, 0.2]).is_some_and(|drift| drift.is_shown()) && drift(&[0.0, 0.1]).is_none());
 }

@@ -56,7 +56,7 @@ fn check(more_is_better: bool, zeros: &[usize]) {
     let cell = &found.cells[2];
     assert_eq!((cell.count, cell.geomean, cell.interval, cell.regret), (6, 0.0, None, None));
     assert!(cell.versus_baseline.is_none() && !cell.in_best_set && cell.outliers.is_empty());
-    assert!(found.drift.is_some_and(f64::is_finite));
+    assert!(found.drift.is_some_and(|drift| drift.change.is_finite()));
     let stalled = StopDecision::Stalled { of: "c2".into() };
     assert_eq!(
         (enough(&stalling, &RULES), enough_to_pick(&stalling, &[1, 2], &RULES)),

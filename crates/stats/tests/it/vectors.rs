@@ -270,7 +270,9 @@ fn d0_g1_o1_x1_summaries() {
         near(cell.geomean, &d0_out["geomean"][&cell.label]);
         near(cell.median, &d0_out["median"][&cell.label]);
     }
-    near(analysis.drift.expect("six rounds") * 100.0, &vector("X1.")["out"]["drift_pct_over_study"]);
+    let (drift, x1_out) = (analysis.drift.expect("six rounds"), vector("X1.")["out"].clone());
+    near(drift.change * 100.0, &x1_out["drift_pct_over_study"]);
+    near(drift.p, &x1_out["slope_p"]);
     let o1 = vector("O1.");
     let z = stats::outliers::modified_z(&numbers(&o1["in"]["x"]));
     for (index, z) in z.into_iter().enumerate() {
