@@ -16,8 +16,10 @@ use std::collections::BTreeMap;
 
 /// Steal that explains a slow trial, above that of its scenario's other trials.
 const STEAL_EXCESS: f64 = 0.05;
-/// Load of others that explains a slow trial, above that beside its scenario's other trials.
+/// Load of others that explains a slow trial, above that beside its scenario's other trials …
 const OTHER_CORES_EXCESS: f64 = 0.25;
+/// … and this part of all CPUs: what kernel threads do, and what ticks are off by, grows with the machine.
+const OTHER_CORES_PART: f64 = 0.02;
 /// Bytes a second that others moved on the tested disk, worth a word when they are half of the trial's own as well.
 pub const OTHER_DISK_MIN: f64 = 5e6;
 /// … and this share of it.
@@ -214,10 +216,11 @@ pub fn cause(health: &Health, round: u32) -> Option<Cause> {
         let (own, others) = (of(load)?, median(others.collect())?);
         (own - others >= least).then_some(own)
     };
+    let cores_min = OTHER_CORES_EXCESS.max(load.cpus * OTHER_CORES_PART);
     let disk_min = OTHER_DISK_MIN.max(load.own_disk * OTHER_DISK_SHARE_MIN);
     excess(&|load| load.steal, STEAL_EXCESS)
         .map(Cause::Steal)
-        .or_else(|| excess(&|load| load.other_cores, OTHER_CORES_EXCESS).map(Cause::OtherCores))
+        .or_else(|| excess(&|load| load.other_cores, cores_min).map(Cause::OtherCores))
         .or_else(|| excess(&|load| load.other_disk, disk_min).map(Cause::OtherDisk))
 }
 
@@ -282,5 +285,19 @@ mod tests {
         assert_eq!(other_cores(&[("server_cpus", 2.0), ("others_cpu_cores", 1.0)]), Some(0.25));
         assert_eq!(other_cores(&[("server_cpus", 2.0)]), None);
         assert_eq!(other_cores(&[]), Some(1.25), "without a server there is nobody else of the trial's");
+    }
+
+    /// Twelve CPUs' worth of kernel threads, which do half a CPU more in one trial: on a machine of 256 that slowed nobody down.
+    #[test]
+    fn what_explains_a_slow_trial_is_a_part_of_the_machine() {
+        let cause_on = |cpus: f64, more: f64| {
+            let of_round = |round: u32| {
+                let other_cores = Some(if round == 2 { 12.0 + more } else { 12.0 });
+                (round, Load { other_cores, cpus, ..Load::default() })
+            };
+            cause(&Health { loads: (0..6).map(of_round).collect(), ..Health::default() }, 2)
+        };
+        assert_eq!(cause_on(4.0, 0.5), Some(Cause::OtherCores(12.5)));
+        assert_eq!((cause_on(256.0, 0.5), cause_on(256.0, 8.0)), (None, Some(Cause::OtherCores(20.0))));
     }
 }
