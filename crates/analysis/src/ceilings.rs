@@ -321,10 +321,12 @@ fn flushes(run: &RunRow, storage: &Value, log: Option<&Value>) -> Option<f64> {
     Some(metric(run, "device_flushes")? / disks(storage) + of_log)
 }
 
-/// Whether a log lies where the probe looked, as far as settings tell: it has no volume of its own, or one on a device like the data's.
+/// Whether a log lies where the probe looked: in the data's volume, or both are image files, which share a disk. Each virtual or slowed disk is one of
+/// its own.
 fn is_log_probed(storage: &Value, log: &Value) -> bool {
-    const DEVICE: [&str; 7] = ["device", "path", "disk", "cache", "delay_read", "delay_write", "delay_flush"];
-    log.is_null() || DEVICE.iter().all(|name| log[*name] == storage[*name])
+    const DELAYS: [&str; 3] = ["delay_read", "delay_write", "delay_flush"];
+    let is_slowed = |volume: &Value| DELAYS.iter().any(|name| volume[*name].as_f64().is_some_and(|delay| delay > 0.0));
+    log.is_null() || [storage, log].iter().all(|volume| volume["device"] == "loop" && !is_slowed(volume))
 }
 
 /// Of two devices, of which one may not tell. A log on the slower one is waited for as long as that takes.

@@ -258,15 +258,20 @@ fn a_flush_of_a_stripe_is_one_flush() {
 #[test]
 fn what_a_log_on_another_device_got_is_no_share_of_the_datas() {
     let names = ["device_flushes", "device_writes", "device_log_flushes", "device_log_writes", "commits"];
-    let of = |log: Value| {
-        let settings = json!({ "storage": { "device": "block", "path": "/dev/sda" }, "volumes": { "wal": log } });
+    let of = |data: Value, log: Value| {
+        let settings = json!({ "storage": data, "volumes": { "wal": log } });
         let used = use_of(&names.map(|name| (name, 1000.0)), settings);
         (used.flushes, used.writes, used.commits)
     };
-    let both = (Some(200.0), Some(200.0), Some(100.0));
-    assert_eq!(of(json!({ "device": "block", "path": "/dev/nvme0n1" })), (Some(100.0), Some(100.0), None));
-    assert_eq!(of(json!({ "device": "block", "path": "/dev/sda", "filesystem": "xfs" })), both);
-    assert_eq!(of(Value::Null), both, "as in older files");
+    let (both, one) = ((Some(200.0), Some(200.0), Some(100.0)), (Some(100.0), Some(100.0), None));
+    let (disk, other) =
+        (json!({ "device": "block", "path": "/dev/sda" }), json!({ "device": "block", "path": "/dev/sdb" }));
+    assert_eq!(of(disk.clone(), other), one);
+    assert_eq!(of(disk, Value::Null), both, "as in older files");
+    let image = json!({ "device": "loop", "delay_flush": 0.0 });
+    assert_eq!(of(image.clone(), image.clone()), both, "two files on one disk");
+    let (slowed, drive) = (json!({ "device": "loop", "delay_flush": 0.005 }), json!({ "device": "virtual" }));
+    assert_eq!((of(image, slowed), of(drive.clone(), drive)), (one, one), "each is a disk of its own");
 }
 
 #[test]
