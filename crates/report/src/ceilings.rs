@@ -4,6 +4,9 @@ use crate::number::{figure, percent};
 use crate::words::Words;
 use analysis::ceilings::{By, Ceiling, Of, Share};
 
+/// A smaller share of what a device can do speaks for nothing: then it is time that bound, the device's or that of flushes.
+const SPEAKING_SHARE_MIN: f64 = 1.0 / 3.0;
+
 impl Words for Of {
     /// "flushes per second".
     fn words(&self) -> String {
@@ -88,11 +91,12 @@ pub fn why_lower_bound<'a>(ceilings: impl Iterator<Item = &'a Ceiling>) -> &'sta
     }
 }
 
-/// Of the shares that speak for what bound it, the largest.
+/// Of the shares that speak for what bound it, the largest; none where even that is small.
 fn largest(ceiling: &Ceiling) -> Option<(&Share, &'static str)> {
     let nouns = shares(ceiling.by?);
     let of = ceiling.shares.iter().filter_map(|share| Some((share, nouns.iter().find(|noun| noun.0 == share.of)?.1)));
-    of.max_by(|a, b| a.0.share().total_cmp(&b.0.share()))
+    let speaks = |share: &Share| share.of == Of::Cpus || share.share() >= SPEAKING_SHARE_MIN;
+    of.max_by(|a, b| a.0.share().total_cmp(&b.0.share())).filter(|(share, _)| speaks(share))
 }
 
 #[cfg(test)]
@@ -108,6 +112,12 @@ mod tests {
         assert_eq!(
             sentence(&ceiling, "xfs").expect("it is clear"),
             "xfs was bound by flushes: 61 % of the device's flushes (610 of 1,000 a second)."
+        );
+        // Few flushes, which take long: of a log on another device, or one at a time.
+        let by_time = Ceiling { shares: vec![of(Of::Flushes, 20.0, 1000.0)], ..ceiling };
+        assert_eq!(
+            (&*cell(&by_time), sentence(&by_time, "xfs")),
+            ("flushes", Some("xfs was bound by flushes.".into()))
         );
         let unknown = Ceiling { by: None, shares: Vec::new(), rate_reached: None, missed: 0.0 };
         assert_eq!((cell(&unknown).as_str(), sentence(&unknown, "xfs")), ("not clear", None));
