@@ -56,7 +56,7 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
     let rounds = contents.values_in(Phase::Confirmation, primary);
     let column = |label: &String| contents.scenarios.iter().position(|scenario| scenario.label == *label);
     let mut found = Vec::new();
-    let mut contrasts = Vec::new();
+    let (mut contrasts, mut asked) = (Vec::new(), 0);
     for finalists in contents.finalists().filter(|finalists| finalists.workload == workload) {
         let mut labels = vec![&finalists.pick];
         for other in finalists.baseline.iter().chain(&finalists.runner_up) {
@@ -67,6 +67,7 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
         let values = |label: &&String| -> Vec<Option<f64>> { rounds.iter().map(|row| row[column(label)?]).collect() };
         let values: Vec<Vec<Option<f64>>> = labels.iter().map(values).collect();
         let observations = observations(&labels, &values, more_is_better);
+        asked += labels.len() - 1;
         for other in 1..labels.len() {
             let differences = observations.differences(&observations.pair(0, other));
             if let Some(contrast) = stats::contrast(&differences, settings.confidence) {
@@ -85,8 +86,11 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
             claims: Vec::new(),
         });
     }
-    let held = held(contents, contrasts.len(), more_is_better);
-    let adjusted = stats::holm(&contrasts.iter().map(|(_, _, contrast)| contrast.p).collect::<Vec<_>>());
+    let held = held(contents, asked, more_is_better);
+    // What a stall leaves undecided stays a member of the family: it must not make the others look surer.
+    let mut p: Vec<f64> = contrasts.iter().map(|(_, _, contrast)| contrast.p).collect();
+    p.resize(asked, 1.0);
+    let adjusted = stats::holm(&p);
     for ((place, subject, contrast), p) in contrasts.into_iter().zip(adjusted) {
         found[place].claims.push(claim(subject, &contrast, p, &held));
     }

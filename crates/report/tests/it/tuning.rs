@@ -446,3 +446,17 @@ fn new_rounds_that_are_added_are_another_look() {
         "{first:?} {second:?}"
     );
 }
+
+/// What is compared in new rounds is declared before them: a baseline that stalls in them made the pick and the runner-up look surer.
+#[test]
+fn who_stalls_in_new_rounds_stays_a_member_of_their_family() {
+    let ruled_out = |baseline: f64| {
+        let contents = tuned(&[("xfs", 1390.0), ("f2fs", 1385.0), ("ext4", baseline)], 6);
+        let view = analysis::view::View::of(&contents, &report::input::Details::default(), |_, _| true);
+        let claims = &view.parts[0].confirmations[0].claims;
+        (claims.len(), claims.iter().find(|claim| claim.is_against("f2fs")).expect("compared").ruled_out)
+    };
+    let (whole, stalled) = (ruled_out(1004.0), ruled_out(0.0));
+    assert_eq!((whole.0, stalled.0), (2, 1));
+    assert_eq!(whole.1, stalled.1);
+}
