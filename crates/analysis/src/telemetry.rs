@@ -121,8 +121,8 @@ mod tests {
     #[test]
     fn the_time_of_a_server_that_nobody_counted_is_missing() {
         let seconds = |more: &[(&str, f64)]| {
-            let all = [("driver_cpu_seconds", 4.0)].iter().chain(more);
-            let metrics = all.map(|(name, value)| ((*name).into(), *value)).collect();
+            let own = [("driver_cpu_seconds", 4.0)];
+            let metrics = own.iter().chain(more).map(|(name, value)| ((*name).into(), *value)).collect();
             cpu_seconds(&RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics })
         };
         assert_eq!(seconds(&[]), Some(4.0), "an embedded engine's is the load's own");
