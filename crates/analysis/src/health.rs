@@ -157,15 +157,15 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         let before = primary(warm_up).filter(|before| *before > 0.0)?;
         Some(mean(runs_of(trial).iter().filter_map(|run| primary(run)))? / before)
     };
+    // Of the rounds whose figures are judged: new rounds are counted from the first again. In each of a round's groups baseline and control have a trial.
+    let mut by_round: BTreeMap<u32, Vec<&RunRow>> = BTreeMap::new();
+    for trial in of_scenario.iter().filter(|trial| trial.phase == Phase::Main) {
+        by_round.entry(trial.round).or_default().extend(runs_of(trial));
+    }
     let courses = details.runs.get(&scenario.label).and_then(|by_name| by_name.get(&scenario.primary_metric));
     Health {
         runs: courses.cloned().unwrap_or_default(),
-        // Of the rounds whose figures are judged: new rounds are counted from the first again.
-        loads: of_scenario
-            .iter()
-            .filter(|trial| trial.phase == Phase::Main)
-            .filter_map(|trial| Some((trial.round, load(runs_of(trial))?)))
-            .collect(),
+        loads: by_round.into_iter().filter_map(|(round, runs)| Some((round, load(&runs)?))).collect(),
         disturbed: Vec::new(),
         checkpoints: mean(runs.iter().filter_map(|run| run.metrics.get("checkpoints").copied())),
         seconds: median(seconds).unwrap_or(0.0),
@@ -266,6 +266,7 @@ impl Without {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ledger::model::TrialState;
 
     /// A trial in a container that may make no namespaces: its own server was "something else" that was busy beside it.
     #[test]
@@ -299,5 +300,54 @@ mod tests {
         };
         assert_eq!(cause_on(4.0, 0.5), Some(Cause::OtherCores(12.5)));
         assert_eq!((cause_on(256.0, 0.5), cause_on(256.0, 8.0)), (None, Some(Cause::OtherCores(20.0))));
+    }
+
+    /// The baseline of a round of two groups: what was stolen in the first of them was forgotten.
+    #[test]
+    fn a_rounds_load_is_that_of_all_its_groups() {
+        let trial = |group: u32| Trial {
+            id: i64::from(group),
+            scenario: "a".into(),
+            phase: Phase::Main,
+            round: 0,
+            position: 0,
+            group: Some(group),
+            member: None,
+            seed: 1,
+            state: TrialState::Finished,
+            started: 0.0,
+            ended: None,
+            failure: None,
+            steps: Vec::new(),
+            facts: BTreeMap::new(),
+            commands: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            transcripts: Vec::new(),
+        };
+        let run = |(trial, stolen): (i64, f64)| {
+            let all = [("cpu_idle_share", 0.5), ("cpu_steal_share", stolen)];
+            let metrics = all.into_iter().map(|(name, value)| (name.into(), value)).collect();
+            RunRow { id: trial, trial, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics }
+        };
+        let (trials, runs) = ([trial(0), trial(1)], [(0, 0.5), (1, 0.0)].map(run));
+        let counting = Counting {
+            trials: trials.iter().map(|trial| (trial.id, trial)).collect(),
+            runs: runs.iter().map(|run| (run.trial, vec![run])).collect(),
+            warm_ups: BTreeMap::new(),
+            failed: Vec::new(),
+        };
+        let scenario = Scenario {
+            label: "a".into(),
+            levels: BTreeMap::new(),
+            workload: "oltp".into(),
+            primary_metric: "transactions_per_second".into(),
+            control: false,
+            baseline: true,
+            durability: observe::durability::Durability::full(),
+            settings: serde_json::Value::Null,
+        };
+        let found = health(&counting, &Details::default(), Order::Turns, &scenario);
+        assert_eq!(found.loads[&0].steal, Some(0.25));
     }
 }
