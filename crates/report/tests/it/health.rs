@@ -280,7 +280,7 @@ fn a_disturbed_trial_is_slow_for_its_round_on_a_machine_that_drifts() {
     quiet(&mut contents);
     set(&mut contents, |trial| trial.scenario == "xfs" && trial.round == 0, &[("cpu_steal_share", 0.3)]);
     let json = export::json(&input(contents, 30, |_, _| 1.0));
-    let wanted = "slow while the machine was not theirs alone: xfs in round 1 (30 % of the CPUs' time stolen)";
+    let wanted = "slow while something else used the machine: xfs in round 1 (30 % of the CPUs' time stolen)";
     let warnings = json["warnings"].as_array().expect("a list");
     let is_said = warnings.iter().any(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains(wanted)));
     assert!(is_said, "{warnings:#?}");
