@@ -2,6 +2,7 @@
 //!
 //! Reads sysfs only; opens no device.
 
+use crate::mountinfo;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -206,7 +207,10 @@ pub fn disk_under(path: &Path) -> Option<String> {
     let number = path.metadata().ok()?.dev();
     let folder = match (libc::major(number), libc::minor(number)) {
         // Filesystems over several devices (btrfs) have a number of their own; the mount table names a device.
-        (0, _) => class(&mount_of(path)?.device_name()?),
+        (0, _) => {
+            let source = mountinfo::mount_under(path)?.source;
+            class(&device_name(source.starts_with("/dev/").then_some(&source)?)?)
+        }
         (major, minor) => PathBuf::from(format!("/sys/dev/block/{major}:{minor}")),
     };
     let folder = folder.canonicalize().ok()?;
@@ -255,61 +259,6 @@ pub fn space_of_folder(folder: &Path) -> Option<u64> {
         }
     }
     Some(bytes)
-}
-
-/// A line of the mount table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
-    /// Where it is mounted.
-    pub point: PathBuf,
-    /// Filesystem.
-    pub kind: String,
-    /// Device, or whatever the filesystem calls its source.
-    pub source: String,
-}
-
-impl Mount {
-    fn device_name(&self) -> Option<String> {
-        device_name(self.source.starts_with("/dev/").then_some(&self.source)?)
-    }
-}
-
-/// The mount that a path lies on.
-pub fn mount_of(path: &Path) -> Option<Mount> {
-    let path = path.canonicalize().ok()?;
-    mount_in(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, &path)
-}
-
-/// The mount that an absolute path lies on, in a text in the form of `/proc/self/mountinfo`.
-pub fn mount_in(text: &str, path: &Path) -> Option<Mount> {
-    let mounts = text.lines().filter_map(|line| {
-        let (left, right) = line.split_once(" - ")?;
-        let mut right = right.split(' ');
-        let point = PathBuf::from(unescaped(left.split(' ').nth(4)?));
-        Some(Mount { point, kind: right.next()?.to_string(), source: unescaped(right.next()?) })
-    });
-    // Of two on the same point the later one hides the earlier; `max_by_key` keeps the last of equals.
-    mounts.filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.components().count())
-}
-
-/// The kernel writes blank, tab, newline and backslash as three octal digits.
-fn unescaped(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code {
-            Some(code) if code.is_ascii() => {
-                plain.push(char::from(code));
-                plain.push_str(&part[3..]);
-            }
-            _ => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
-    }
-    plain
 }
 
 fn class(device: &str) -> PathBuf {

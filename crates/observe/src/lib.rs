@@ -14,6 +14,7 @@ pub mod latency;
 pub mod machine;
 pub mod memory;
 pub mod metric;
+pub mod mountinfo;
 pub mod pressure;
 pub mod prometheus;
 pub mod quiet;

@@ -6,6 +6,7 @@
 use crate::command_line;
 use crate::disk;
 use crate::memory::{self, Memory};
+use crate::mountinfo;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -110,8 +111,8 @@ pub fn facts_for(path: &Path) -> BTreeMap<String, String> {
     let mut add = |name: &str, value: Option<String>| {
         facts.extend(value.map(|value| (name.to_string(), value)));
     };
-    let mount = disk::mount_of(path);
-    add("work_filesystem", mount.as_ref().map(|mount| mount.kind.clone()));
+    let mount = mountinfo::mount_under(path);
+    add("work_filesystem", mount.as_ref().map(|mount| mount.filesystem.clone()));
     let Some(name) = disk::disk_under(path) else { return facts };
     for (fact, attribute) in DISK_ATTRIBUTES {
         add(fact, disk::attribute(&name, attribute));
@@ -120,7 +121,7 @@ pub fn facts_for(path: &Path) -> BTreeMap<String, String> {
     add("device_scheduler", scheduler);
     let size = disk::attribute(&name, "size").and_then(|sectors| sectors.parse::<u64>().ok());
     add("device_size", size.map(|sectors| in_gibibytes(sectors.saturating_mul(512))));
-    let on = mount.map_or(String::new(), |mount| format!(", {}", mount.kind));
+    let on = mount.map_or(String::new(), |mount| format!(", {}", mount.filesystem));
     add("device", Some(format!("{name}{on}")));
     facts
 }

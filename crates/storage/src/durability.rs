@@ -6,9 +6,9 @@
 use crate::device::Device;
 use crate::filesystem::MountType;
 use crate::filesystems;
-use crate::mountinfo::{self, Mount};
 use crate::settings::{DiskCache, StorageSettings};
 use observe::durability::{Class, Durability};
+use observe::mountinfo::{self, Mount};
 use std::path::Path;
 
 /// The durability class of a scenario's storage, with its reasons.

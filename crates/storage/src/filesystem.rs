@@ -1,8 +1,8 @@
 //! What a filesystem is: all that the rest of this crate must know of one. The filesystems themselves are `filesystems/`.
 
-use crate::mountinfo::Mount;
 use crate::signature::Signature;
 use observe::durability::Durability;
+use observe::mountinfo::Mount;
 use std::collections::BTreeMap;
 
 /// Facts by name.

@@ -5,9 +5,9 @@
 use crate::error::Error;
 use crate::filesystems::DEFAULT;
 use crate::image;
-use crate::mountinfo;
 use crate::program;
 use crate::settle::forget;
+use observe::mountinfo;
 use std::fs::{File, OpenOptions};
 use std::io::Seek as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -58,9 +58,7 @@ pub fn settle_image(path: &Path) -> Result<(), Error> {
 
 /// What lies below the images of a folder, and whether they are read and written by the page cache of that, in words.
 pub fn below_images(folder: &Path) -> String {
-    let found = folder.canonicalize().ok();
-    let mount = found.and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned());
-    let on = mount.map_or_else(String::new, |mount| {
+    let on = mountinfo::mount_under(folder).map_or_else(String::new, |mount| {
         let options = mount.options.iter().chain(&mount.super_options).cloned().collect::<Vec<_>>().join(",");
         format!("images on {} ({options}), ", mount.filesystem)
     });

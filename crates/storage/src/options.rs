@@ -4,7 +4,7 @@
 //! shows is in the functions `*_show_options` of each filesystem's source; what is known of it stands in its [`MountType`].
 
 use crate::filesystem::{Conflict, MountType};
-use crate::mountinfo::Mount;
+use observe::mountinfo::Mount;
 
 const NO_SETUID: u64 = 1 << 1;
 const NO_DEVICES: u64 = 1 << 2;

@@ -16,7 +16,6 @@ use crate::layer::Layer;
 use crate::loop_device::{self, LoopDevice, NO_VOLATILE_CACHE};
 use crate::mkfs;
 use crate::mount::{self, Mounting};
-use crate::mountinfo;
 use crate::program;
 use crate::readback;
 use crate::settings::{DiskCache, StorageSettings};
@@ -24,6 +23,7 @@ use crate::settle;
 use crate::trial_folder::{DATA_FOLDER, TrialFolder};
 use crate::virtual_disk::{self, Attached};
 use observe::durability::Durability;
+use observe::mountinfo;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -273,9 +273,7 @@ impl Making<'_, '_> {
         };
         let direct = if device.direct_io() { "on" } else { "refused by the kernel" };
         self.note(what, format!("loop device on an image of {bytes} bytes, direct I/O {direct}"));
-        if let Some(host) =
-            images.canonicalize().ok().and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned())
-        {
+        if let Some(host) = mountinfo::mount_under(images) {
             let options = host.options.iter().chain(&host.super_options).cloned().collect::<Vec<_>>().join(",");
             self.note(&format!("{what}_image_on"), format!("{} ({options})", host.filesystem));
         }

@@ -4,10 +4,10 @@
 use crate::error::Error;
 use crate::filesystem::{About, Facts, Superblock};
 use crate::filesystems;
-use crate::mountinfo::{self, Mount};
 use crate::options;
 use crate::program;
 use crate::settings::StorageSettings;
+use observe::mountinfo::{self, Mount};
 use std::ffi::OsStr;
 use std::path::Path;
 

@@ -159,16 +159,6 @@ fn a_disk_with_other_users_is_not_counted_as_ours() {
 }
 
 #[test]
-fn the_nearest_mount_is_found() {
-    let text = "27 1 254:0 / / rw - ext4 /dev/vda rw\n30 27 0:27 / /mnt/a\\040b rw shared:1 - btrfs /dev/loop1 rw\n31 27 0:28 / /mnt rw - tmpfs none rw\n";
-    let at = |path: &str| mount_in(text, Path::new(path)).map(|mount| (mount.kind, mount.source));
-    assert_eq!(at("/mnt/a b/c"), Some(("btrfs".into(), "/dev/loop1".into())));
-    assert_eq!(at("/mnt/a"), Some(("tmpfs".into(), "none".into())));
-    assert_eq!(at("/home"), Some(("ext4".into(), "/dev/vda".into())));
-    assert_eq!(mount_in("", Path::new("/")), None);
-}
-
-#[test]
 fn memory_has_no_disk_under_it_and_an_unknown_device_no_name() {
     assert_eq!(disk_under(Path::new("/proc")), None);
     assert_eq!(device_name("no-such-device"), None);
@@ -192,13 +182,7 @@ fn flushes_are_counted_where_the_kernel_counts_them_only() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_the_parsers(text in "[ 0-9]{0,120}\\PC{0,10}", mounts in "([ -~\\\\é]{0,40}( - )?\n?){0,4}") {
+    fn no_text_breaks_the_parser(text in "[ 0-9]{0,120}\\PC{0,10}") {
         let _ = Counters::parse(&text);
-        let _ = mount_in(&mounts, Path::new("/"));
-    }
-
-    #[test]
-    fn unescaping_never_panics(text in "[\\\\0-9a-zé]{0,20}") {
-        let _ = unescaped(&text);
     }
 }

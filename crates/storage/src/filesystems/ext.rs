@@ -7,9 +7,9 @@ use crate::filesystem::{
     NOBARRIER, ORDERED, PLAIN, PLAIN_MOUNT, Superblock, WRITEBACK, Wanted, made, mounted,
 };
 use crate::mkfs_words::{self, merged, renamed, values};
-use crate::mountinfo::Mount;
 use crate::signature::{Signature, at};
 use observe::durability::{Class, Durability};
+use observe::mountinfo::Mount;
 
 /// A filesystem that adds nothing of its own: writing to a file that is there and flushing it is one write and one flush.
 pub(crate) const WITHOUT_JOURNAL: [&str; 2] = ["-O", "^has_journal"];

@@ -2,10 +2,10 @@
 //! that mounts itself.
 
 use crate::filesystem::{MountType, PLAIN_MOUNT};
-use crate::mountinfo::Mount;
 use crate::program::{self, Output};
 use crate::signature::Found;
 use observe::durability::{Class, Durability};
+use observe::mountinfo::Mount;
 use std::io;
 use std::os::unix::fs::FileExt;
 

@@ -2,7 +2,7 @@
 
 use crate::linux;
 use crate::loop_device::{self, Backing};
-use crate::mountinfo;
+use observe::mountinfo;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 

@@ -82,8 +82,8 @@ impl World {
     /// No mount below the test's folder in this thread's namespace.
     pub fn assert_nothing_mounted(&self) {
         let text = std::fs::read_to_string("/proc/thread-self/mountinfo").expect("proc");
-        let below: Vec<_> =
-            storage::parse_mountinfo(&text).into_iter().filter(|m| m.mount_point.starts_with(self.folder())).collect();
+        let mounts = observe::mountinfo::parse(&text).into_iter();
+        let below: Vec<_> = mounts.filter(|mount| mount.mount_point.starts_with(self.folder())).collect();
         assert!(below.is_empty(), "{below:?}");
     }
 

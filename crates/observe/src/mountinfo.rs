@@ -1,4 +1,4 @@
-//! `/proc/self/mountinfo`, parsed (proc(5), "proc_pid_mountinfo"). Pure, except for the one function that reads it.
+//! `/proc/self/mountinfo`, parsed (proc(5), "proc_pid_mountinfo"). Pure, except for the two functions that read it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,17 +20,22 @@ pub struct Mount {
 }
 
 /// All mounts in the text, in its order; lines that are no mounts are left out.
-pub fn parse_mountinfo(text: &str) -> Vec<Mount> {
+pub fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
 
 /// The mounts that this thread sees; a thread may have a mount namespace of its own.
-pub(crate) fn read() -> Vec<Mount> {
-    parse_mountinfo(&std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default())
+pub fn read() -> Vec<Mount> {
+    parse(&std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default())
 }
 
-/// The mount that a path lies on: the last of those with the longest mount point.
-pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+/// The mount that a path lies on, as this thread sees it.
+pub fn mount_under(path: &Path) -> Option<Mount> {
+    mount_of(&read(), &path.canonicalize().ok()?).cloned()
+}
+
+/// The mount that an absolute path lies on: the last of those with the longest mount point.
+pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     above.max_by_key(|mount| mount.mount_point.components().count())
 }
@@ -78,7 +83,7 @@ mod tests {
     #[test]
     fn the_example_of_the_manual() {
         let text = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\nnot a mount\n";
-        let mounts = parse_mountinfo(text);
+        let mounts = parse(text);
         assert_eq!(mounts.len(), 1);
         assert_eq!(mounts[0].device, (98, 0));
         assert_eq!(mounts[0].options, ["rw", "noatime"]);
@@ -88,7 +93,7 @@ mod tests {
 
     #[test]
     fn no_optional_field_and_a_dash_as_root() {
-        let mounts = parse_mountinfo(r"1 2 0:5 - /a\040b rw - tmpfs none rw,size=4k");
+        let mounts = parse(r"1 2 0:5 - /a\040b rw - tmpfs none rw,size=4k");
         assert_eq!(mounts[0].mount_point, Path::new("/a b"));
     }
 
@@ -96,9 +101,10 @@ mod tests {
     fn the_nearest_mount_wins_and_of_equals_the_last() {
         let line = |path: &str, source: &str| format!("1 2 0:5 / {path} rw - tmpfs {source} rw\n");
         let text = [line("/", "a"), line("/home", "b"), line("/home", "c"), line("/homework", "d")].concat();
-        let mounts = parse_mountinfo(&text);
+        let mounts = parse(&text);
         assert_eq!(mount_of(&mounts, Path::new("/home/x")).expect("found").source, "c");
         assert_eq!(mount_of(&mounts, Path::new("/tmp")).expect("found").source, "a");
+        assert_eq!(mount_of(&[], Path::new("/")), None);
     }
 
     /// As the kernel escapes (`mangle` in fs/proc_namespace.c: space, tab, newline, backslash, `#`).
@@ -113,7 +119,7 @@ mod tests {
         fn any_mount_point_comes_back(path in "/[a-z \\t\\n#\\\\0-9é-]{0,20}", tags in prop::collection::vec("[a-z]+:[0-9]+", 0..3)) {
             let tags = tags.iter().map(|tag| format!("{tag} ")).collect::<String>();
             let line = format!("36 35 98:0 / {} rw,noatime {tags}- ext4 {} rw", escape(&path), escape("/dev/a b"));
-            let mounts = parse_mountinfo(&line);
+            let mounts = parse(&line);
             prop_assert_eq!(mounts.len(), 1);
             prop_assert_eq!(&mounts[0].mount_point, Path::new(&path));
             prop_assert_eq!(&mounts[0].source, "/dev/a b");
@@ -121,7 +127,7 @@ mod tests {
 
         #[test]
         fn any_text_is_survived(text in ".{0,200}") {
-            let _ = (parse_mountinfo(&text), unescape(&text));
+            let _ = (parse(&text), unescape(&text));
         }
     }
 }
