@@ -76,13 +76,6 @@ pub struct Example {
     pub kernel: Vec<String>,
 }
 
-impl Example {
-    /// Whether an administrator could have known: a log has a line of it.
-    pub fn is_in_a_log(&self) -> bool {
-        !self.server.is_empty() || !self.kernel.is_empty()
-    }
-}
-
 /// A case that was run again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultReplayed {

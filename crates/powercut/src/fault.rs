@@ -9,8 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A fault of a disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
     /// A write ends with an I/O error, and nothing of it is there.
     WriteError,
@@ -47,7 +46,6 @@ pub enum Fault {
     /// No answer comes any more, until the disk is taken away.
     Hang,
     /// Nothing fails: a test of the measurement.
-    #[serde(rename = "none")]
     Nothing,
 }
 
@@ -64,8 +62,7 @@ pub enum RequestKind {
 }
 
 /// How often a fault strikes, from its first request on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Times {
     /// So many requests of its kind, one after the other.
     Times(u32),
@@ -217,8 +214,7 @@ impl From<Failure> for String {
 }
 
 /// What is done after a fault has struck.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Continuation {
     /// The load goes on.
     GoOn,
@@ -237,18 +233,12 @@ impl Continuation {
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        match self {
-            Continuation::GoOn => "go-on",
-            Continuation::DropCaches => "drop-caches",
-            Continuation::Restart => "restart",
-            Continuation::Remount => "remount",
-        }
+        ["go-on", "drop-caches", "restart", "remount"][self as usize]
     }
 }
 
 /// One fault, one request that it strikes first, one way on. Its text names it: `write-error@17/restart`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Case {
     /// What strikes.
     pub failure: Failure,
@@ -277,20 +267,6 @@ impl FromStr for Case {
     }
 }
 
-impl TryFrom<String> for Case {
-    type Error = NameError;
-
-    fn try_from(text: String) -> Result<Case, NameError> {
-        text.parse()
-    }
-}
-
-impl From<Case> for String {
-    fn from(case: Case) -> String {
-        case.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,7 +281,6 @@ mod tests {
     fn the_table_has_each_fault_by_the_name_that_files_have() {
         for row in FAULTS {
             assert!(std::ptr::eq(row.fault.kind(), row), "{row:?}");
-            assert_eq!(serde_json::to_value(row.fault).expect("a name"), row.name);
             assert!(!row.strikes.is_empty());
         }
     }
