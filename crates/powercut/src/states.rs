@@ -93,7 +93,7 @@ impl<B: AsRef<[u8]>> History<B> {
     /// # Panics
     /// When the rules' unit is not a power of two from 512 on.
     pub fn new(log: B, rules: Rules) -> Result<History<B>, Error> {
-        History::with(log, rules, None)
+        replay::replay(log, rules, None)
     }
 
     /// The same, with cuts at random moments.
@@ -105,14 +105,7 @@ impl<B: AsRef<[u8]>> History<B> {
     /// As [`History::new`].
     pub fn with_random_cuts(log: B, rules: Rules, draw: &Draw) -> Result<History<B>, Error> {
         let crash_points = crash_points::CrashPoints::new(log.as_ref(), rules, draw)?;
-        History::with(log, rules, Some(crash_points))
-    }
-
-    fn with(log: B, rules: Rules, crash_points: Option<crash_points::CrashPoints>) -> Result<History<B>, Error> {
-        assert!(rules.unit_bytes >= 512 && rules.unit_bytes.is_power_of_two(), "units of {} bytes", rules.unit_bytes);
-        let replay::Replayed { disk_bytes, contents, points, points_left_out, units_abridged, writes, flushes } =
-            replay::replay(log.as_ref(), rules, crash_points)?;
-        Ok(History { log, rules, disk_bytes, contents, points, points_left_out, units_abridged, writes, flushes })
+        replay::replay(log, rules, Some(crash_points))
     }
 
     /// The moments at which power is cut, in order of time; never empty, the last is the log's end.

@@ -6,22 +6,13 @@ use std::ops::Range;
 use super::contents::{Content, Contents};
 use super::crash_points::CrashPoints;
 use super::open::{Change, Open, Span, Store, Version};
-use super::{Cache, Durable, Point, Rules, Unit};
+use super::{Cache, Durable, History, Point, Rules, Unit};
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 
-/// What a log comes to.
-pub(super) struct Replayed {
-    pub(super) disk_bytes: u64,
-    pub(super) contents: Contents,
-    pub(super) points: Vec<Point>,
-    pub(super) points_left_out: u64,
-    pub(super) units_abridged: u64,
-    pub(super) writes: u64,
-    pub(super) flushes: u64,
-}
-
 /// Goes through a log, and cuts power at these moments, too.
-pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>) -> Result<Replayed, Error> {
+pub(super) fn replay<B: AsRef<[u8]>>(kept: B, rules: Rules, cuts: Option<CrashPoints>) -> Result<History<B>, Error> {
+    assert!(rules.unit_bytes >= 512 && rules.unit_bytes.is_power_of_two(), "units of {} bytes", rules.unit_bytes);
+    let log = kept.as_ref();
     let reader = Reader::new(log)?;
     let disk_bytes = reader.disk_bytes;
     if disk_bytes.div_ceil(u64::from(rules.unit_bytes)) > u64::from(Unit::MAX) {
@@ -43,7 +34,7 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
         is_measured: false,
         points: Points::new(rules.cache),
         abridged: BTreeSet::new(),
-        crash_points,
+        crash_points: cuts,
         named: only.values().flatten().map(|write| (*write, Change::MAX)).collect(),
         only,
         writes: 0,
@@ -65,8 +56,8 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
     let Replay { store: Store { contents, .. }, points, abridged, writes, flushes, .. } = replay;
     // On a disk that makes nothing durable every earlier image is one of the end's too.
     let points_left_out = if rules.cache == Cache::Lying { 0 } else { points.left_out };
-    let units_abridged = abridged.len() as u64;
-    Ok(Replayed { disk_bytes, contents, points: points.all, points_left_out, units_abridged, writes, flushes })
+    let (points, units_abridged) = (points.all, abridged.len() as u64);
+    Ok(History { log: kept, rules, disk_bytes, contents, points, points_left_out, units_abridged, writes, flushes })
 }
 
 /// The flushes that were asked for by single writes alone, with these.
