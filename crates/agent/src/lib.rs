@@ -45,11 +45,8 @@ pub enum Error {
         problem: String,
     },
     /// An agent does not listen on such an address.
-    #[error("a load agent listens on one address of this machine, and {address} is none")]
-    Everywhere {
-        /// Which.
-        address: std::net::SocketAddr,
-    },
+    #[error("a load agent listens on one address of this machine, and {0} is none")]
+    Everywhere(std::net::SocketAddr),
     /// The agent can't listen.
     #[error("cannot listen on {address}")]
     Listen {

@@ -69,7 +69,7 @@ impl Door {
     pub fn serve(self, listening: impl FnOnce(SocketAddr)) -> Result<(), Error> {
         let address = self.address;
         if address.ip().is_unspecified() || address.ip().is_multicast() {
-            return Err(Error::Everywhere { address });
+            return Err(Error::Everywhere(address));
         }
         let pairing = Pairing::read(&self.pairing, Side::Agent)?;
         let failed = |source| Error::Listen { address, source };

@@ -108,11 +108,8 @@ pub enum Error {
         difference: String,
     },
     /// The machine is not what it was, or a file that the study reads.
-    #[error("what is measured has changed since the first trial: {}", changes.join("; "))]
-    OtherMachine {
-        /// What changed, a phrase each.
-        changes: Vec<String>,
-    },
+    #[error("what is measured has changed since the first trial: {}", .0.join("; "))]
+    OtherMachine(Vec<String>),
     /// Which session measured a trial, and how often a study was answered, follow from moments.
     #[error("this machine's clock is {} behind the last moment in {path}", format_seconds((last - now).ceil()))]
     ClockBehind {
@@ -245,7 +242,7 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
             changes.push(format!("surefoot was {}, now {}", contents.study.surefoot_version, session.version));
         }
         if !changes.is_empty() && !session.accept_changes {
-            return Err(Error::OtherMachine { changes });
+            return Err(Error::OtherMachine(changes));
         }
     }
     let (now, last) = (session.now, last_moment(&contents));

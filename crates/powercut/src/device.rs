@@ -148,11 +148,8 @@ pub enum Error {
     #[error("the disk's process has ended, and the disk with it")]
     Ended,
     /// The process lives, and says nothing.
-    #[error("the disk's process gave no answer for {seconds} s: it is stopped, or hangs")]
-    Silent {
-        /// For how long.
-        seconds: u16,
-    },
+    #[error("the disk's process gave no answer for {0} s: it is stopped, or hangs")]
+    Silent(u16),
     /// An order that is none.
     #[error("the disk was given an order that is none")]
     Order(#[source] serde_json::Error),

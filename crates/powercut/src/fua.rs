@@ -34,9 +34,7 @@ enum Seen {
     WriteIssued(Sectors),
     /// Of no sectors: what was nothing but a flush.
     WriteDone(Sectors),
-    FlushIssued {
-        at_nanoseconds: u64,
-    },
+    FlushIssued(u64),
 }
 
 /// A flush of the block layer's, and the FUA writes that it served alone; none: it was one of everything.
@@ -117,7 +115,7 @@ fn flushes(trace: impl Iterator<Item = Seen>) -> Vec<Flush> {
             Seen::WriteIssued(sectors) => remove(&mut before, sectors).map_or((), drop),
             Seen::WriteDone(EMPTY) => remove(&mut before, EMPTY).map_or((), drop),
             Seen::WriteDone(sectors) => waiting.extend(remove(&mut fua, sectors)),
-            Seen::FlushIssued { at_nanoseconds } => {
+            Seen::FlushIssued(at_nanoseconds) => {
                 let only = std::mem::take(&mut waiting);
                 all.push(Flush { at_nanoseconds, only: if before.is_empty() { only } else { Vec::new() } });
             }
@@ -139,7 +137,7 @@ fn seen(line: &str) -> Option<Seen> {
         (ISSUED, b'W') => Some(Seen::WriteIssued(sectors)),
         (COMPLETED, b'W') => Some(Seen::WriteDone(sectors)),
         // The block layer's own; one of a filesystem's is a write of nothing that a flush is to come before.
-        (ISSUED, b'F') => Some(Seen::FlushIssued { at_nanoseconds }),
+        (ISSUED, b'F') => Some(Seen::FlushIssued(at_nanoseconds)),
         _ => None,
     }
 }
@@ -222,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_flush_that_may_be_anothers_too_is_one_of_everything() {
-        let flush = Seen::FlushIssued { at_nanoseconds: 0 };
+        let flush = Seen::FlushIssued(0);
         let fua = |sector| Seen::Queued { sectors: (sector, 2), is_preflush: false, is_fua: true };
         let preflush = |sectors| Seen::Queued { sectors, is_preflush: true, is_fua: false };
         let issued = |sector| Seen::WriteIssued((sector, 2));

@@ -82,11 +82,8 @@ pub enum Error {
         log: String,
     },
     /// A filesystem that nothing checks.
-    #[error("{filesystem} has no checker")]
-    NoChecker {
-        /// Which.
-        filesystem: &'static str,
-    },
+    #[error("{0} has no checker")]
+    NoChecker(&'static str),
     /// The kernel refused a mount.
     #[error("cannot mount {device} as {filesystem} with options `{options}`")]
     Mount {
@@ -103,11 +100,8 @@ pub enum Error {
         log: String,
     },
     /// What was mounted is not there when read back.
-    #[error("{} is not among the mounts that the kernel shows", path.display())]
-    NotMounted {
-        /// The mount point.
-        path: PathBuf,
-    },
+    #[error("{} is not among the mounts that the kernel shows", .0.display())]
+    NotMounted(PathBuf),
     /// Filling stopped early.
     #[error("filled to {found:.1} % of the filesystem, not {wanted:.1} %")]
     NotFilled {

@@ -430,7 +430,7 @@ fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted
     let (facts, device_name) = steps.run("read back", || {
         let real = folder.path.canonicalize().map_err(Error::file("look at", &folder.path))?;
         let mounts = mountinfo::read();
-        let mount = mountinfo::mount_of(&mounts, &real).ok_or(Error::NotMounted { path: real })?;
+        let mount = mountinfo::mount_of(&mounts, &real).ok_or(Error::NotMounted(real))?;
         Ok((readback::mount_facts(mount), block_device(mount)))
     })?;
     Ok(Mounted {

@@ -16,7 +16,7 @@ pub(crate) fn mount_at(mount_point: &Path) -> Result<Mount, Error> {
     let point = mount_point.canonicalize().map_err(Error::file("look at", mount_point))?;
     // The last one is on top.
     let mounts = mountinfo::read().into_iter().rev();
-    mounts.into_iter().find(|mount| mount.mount_point == point).ok_or(Error::NotMounted { path: point })
+    mounts.into_iter().find(|mount| mount.mount_point == point).ok_or(Error::NotMounted(point))
 }
 
 /// Facts of any mount.

@@ -185,7 +185,7 @@ impl CutDisk {
     /// The checker with flags and the device.
     fn checker(&self, flags: impl Fn(&Check) -> &'static [&'static str]) -> Result<program::Output, Error> {
         let row = self.settings.row();
-        let Some(check) = &row.check else { return Err(Error::NoChecker { filesystem: row.name }) };
+        let Some(check) = &row.check else { return Err(Error::NoChecker(row.name)) };
         let device = self.device.path().to_string_lossy();
         let words: Vec<&str> = flags(check).iter().copied().chain([&*device]).collect();
         program::run(check.program, &words, row.package)

@@ -65,9 +65,7 @@ pub(super) enum Ask<'a> {
         bytes: u32,
     },
     Do(Operation<'a>),
-    Init {
-        flags: u32,
-    },
+    Init(u32),
     LookUp {
         is_file: bool,
     },
@@ -103,7 +101,7 @@ pub(super) fn parse(message: &[u8]) -> Option<Call<'_>> {
         20 => Ask::Do(Operation::Flush),
         // RELEASE and FLUSH, which a close asks for; and DESTROY.
         18 | 25 | 38 => Ask::Agree,
-        26 => Ask::Init { flags: u32_at(rest, 12)? },
+        26 => Ask::Init(u32_at(rest, 12)?),
         // FORGET, INTERRUPT, BATCH_FORGET.
         2 | 36 | 42 => Ask::Silence,
         43 => fallocate(u64_at(rest, 8)?, u64_at(rest, 16)?, u32_at(rest, 24)?),

@@ -84,7 +84,7 @@ impl Line {
             let mut ready = [PollFd::new(self.answers.get_ref().as_fd(), PollFlags::POLLIN)];
             let limit = PollTimeout::try_from(i32::from(seconds) * 1000).expect("not negative");
             if poll(&mut ready, limit).map_err(|errno| Error::Pipe(errno.into()))? == 0 {
-                return Err(Error::Silent { seconds });
+                return Err(Error::Silent(seconds));
             }
         }
         let line = receive(&mut self.answers, &mut self.orders).map_err(Error::Pipe)?.ok_or(Error::Ended)?;
@@ -140,7 +140,7 @@ mod tests {
         let ((_orders_there, orders), (answers, answers_there)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
         let file = |end: OwnedFd| File::from(end);
         let mut line = Line::new(file(orders.into()), file(answers.into()));
-        assert!(matches!(line.hear_within(0), Err(Error::Silent { seconds: 0 })));
+        assert!(matches!(line.hear_within(0), Err(Error::Silent(0))));
         drop(answers_there);
         assert!(matches!(line.hear_within(0), Err(Error::Ended)), "its process is gone");
     }

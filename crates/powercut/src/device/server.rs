@@ -187,7 +187,7 @@ impl Server {
             }
             Ask::Do(operation) if self.fits(operation) => self.submit(unique, operation),
             Ask::Do(_) => self.connection.refuse(unique, Errno::ENOSPC),
-            Ask::Init { flags } => answer(&fuse::initial(flags)),
+            Ask::Init(flags) => answer(&fuse::initial(flags)),
             Ask::LookUp { is_file: true } => answer(&fuse::entry(disk_bytes)),
             Ask::LookUp { is_file: false } => self.connection.refuse(unique, Errno::ENOENT),
             Ask::Attributes { is_file } => answer(&fuse::attributes(is_file, disk_bytes)),

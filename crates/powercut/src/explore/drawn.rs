@@ -100,7 +100,7 @@ impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
         let Some(cut) = self.to_cut.pop() else { return Ok(false) };
         let (point, choice) = (cut.image.point, cut.image.choice);
         let is_new = !self.known.contains_key(&self.history.image_hash(point, &choice));
-        let is_wanted = self.want(point, choice, Reason::RandomCut { at_nanoseconds: cut.at_nanoseconds })?;
+        let is_wanted = self.want(point, choice, Reason::RandomCut(cut.at_nanoseconds))?;
         if is_wanted {
             self.random_cuts.drawn += 1;
             self.random_cuts.new += usize::from(is_new);

@@ -13,9 +13,7 @@ pub(super) enum Reason {
     Search(Purpose),
     Control,
     /// Of a cut at this moment.
-    RandomCut {
-        at_nanoseconds: u64,
-    },
+    RandomCut(u64),
 }
 
 /// An image that is wanted.
@@ -153,7 +151,7 @@ impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
                 self.searches[point].learn(at, Next { choice, purpose }, &known.read, &self.changed[point]);
             }
             Reason::Control => self.controls.push((point, tally::class(&verdict))),
-            Reason::RandomCut { at_nanoseconds } => {
+            Reason::RandomCut(at_nanoseconds) => {
                 self.random_cuts.count(&judge(&known.found, self.attempts, at_nanoseconds));
             }
         }

@@ -27,7 +27,7 @@ pub fn run(args: &LoadAgentArgs) -> Result<Status, Failure> {
 
 fn refused(error: agent::Error) -> Failure {
     let hint = match &error {
-        agent::Error::Everywhere { .. } => Some("name the address of one network card, as `ip address` shows it"),
+        agent::Error::Everywhere(_) => Some("name the address of one network card, as `ip address` shows it"),
         agent::Error::File { action: "write", .. } => {
             Some("a pairing is never written over: take another name, or remove both files")
         }

@@ -345,7 +345,7 @@ fn explained(error: resume::Error) -> Failure {
     match &error {
         resume::Error::OtherStudy { .. } => Failure::new(Status::BadStudy, error)
             .hint("name another results file with --results FILE, or ask for the same as then"),
-        resume::Error::OtherMachine { changes } => {
+        resume::Error::OtherMachine(changes) => {
             let is_other_disk = changes.iter().any(|change| is_of_disk(change));
             let place =
                 if is_other_disk { "name the work folder that it was begun in with --work DIR; or " } else { "" };
@@ -374,7 +374,7 @@ mod tests {
     /// To go on in another folder would bring two disks into the same figures.
     #[test]
     fn who_left_out_the_work_folder_is_told_of_it() {
-        let said = |change: &str| explained(resume::Error::OtherMachine { changes: vec![change.into()] }).render(false);
+        let said = |change: &str| explained(resume::Error::OtherMachine(vec![change.into()])).render(false);
         for change in ["device was nvme0n1, now sda", "work_filesystem was xfs, now tmpfs"] {
             assert!(
                 said(change).contains("hint: name the work folder that it was begun in with --work DIR"),

@@ -58,7 +58,7 @@ mod tests {
             [5.0, 60.0, 61.0].map(|seconds| worth_waiting_for(&behind(seconds))),
             [Some(1e9 + 5.0), Some(1e9 + 60.0), None]
         );
-        assert_eq!(worth_waiting_for(&resume::Error::OtherMachine { changes: Vec::new() }), None);
+        assert_eq!(worth_waiting_for(&resume::Error::OtherMachine(Vec::new())), None);
         assert_eq!(explained(behind(3600.0)).status(), Status::Fault);
     }
 }
