@@ -34,6 +34,7 @@ enum Seen {
     WriteIssued(Sectors),
     /// Of no sectors: what was nothing but a flush.
     WriteDone(Sectors),
+    /// When, in nanoseconds.
     FlushIssued(u64),
 }
 

@@ -65,6 +65,7 @@ pub(super) enum Ask<'a> {
         bytes: u32,
     },
     Do(Operation<'a>),
+    /// With the flags that the kernel offers.
     Init(u32),
     LookUp {
         is_file: bool,

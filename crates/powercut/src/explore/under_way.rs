@@ -12,7 +12,7 @@ use crate::verdict::{Found, judge};
 pub(super) enum Reason {
     Search(Purpose),
     Control,
-    /// Of a cut at this moment.
+    /// Of a cut at this moment, in nanoseconds.
     RandomCut(u64),
 }
 
