@@ -328,12 +328,12 @@ impl Served {
 
     /// What is in effect.
     pub fn facts(&self) -> BTreeMap<String, String> {
-        self.up.running.iter().flat_map(|running| running.facts().clone()).collect()
+        self.up.running.iter().flat_map(|running| running.effects().facts.clone()).collect()
     }
 
     /// What was asked and is not in effect.
     pub fn ineffective(&self) -> Vec<String> {
-        self.up.running.iter().flat_map(|running| running.ineffective().to_vec()).collect()
+        self.up.running.iter().flat_map(|running| running.effects().ineffective.clone()).collect()
     }
 
     /// Their last messages.

@@ -355,12 +355,8 @@ impl Running for Open {
         self.enter.clone()
     }
 
-    fn facts(&self) -> &BTreeMap<String, String> {
-        &self.effects.facts
-    }
-
-    fn ineffective(&self) -> &[String] {
-        &self.effects.ineffective
+    fn effects(&self) -> &Effects {
+        &self.effects
     }
 
     fn messages(&self) -> String {

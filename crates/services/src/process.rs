@@ -6,7 +6,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use observe::affinity;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -281,12 +280,8 @@ impl Running for AtWork {
         self.socket.clone()
     }
 
-    fn facts(&self) -> &BTreeMap<String, String> {
-        &self.effects.facts
-    }
-
-    fn ineffective(&self) -> &[String] {
-        &self.effects.ineffective
+    fn effects(&self) -> &Effects {
+        &self.effects
     }
 
     fn messages(&self) -> String {

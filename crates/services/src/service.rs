@@ -1,5 +1,6 @@
 //! The contract of a service: what it is ([`Kind`]), what its settings say ([`ServiceSettings`]), how it is made ([`Service`]), and it at work ([`Running`]).
 
+use crate::effect::Effects;
 use observe::durability::Durability;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -239,11 +240,8 @@ pub trait Running {
     /// The Unix socket it listens on; of a database without a server process, the program that enters it.
     fn socket(&self) -> PathBuf;
 
-    /// Its version and the settings in effect that are not its defaults.
-    fn facts(&self) -> &BTreeMap<String, String>;
-
-    /// What was asked and did not take effect, with the reason.
-    fn ineffective(&self) -> &[String];
+    /// Its version, the settings in effect that are not its defaults, and what did not take effect.
+    fn effects(&self) -> &Effects;
 
     /// Its last messages.
     fn messages(&self) -> String;
