@@ -1,10 +1,10 @@
 //! The disk that a study asks for, from the names that it has there to what `powercut` knows.
 
-use powercut::states::{Cache, Rules};
+use powercut::states::Rules;
 use powercut::timing::Profile;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use storage::{DiskCache, StorageSettings};
+use storage::StorageSettings;
 use study::trial_spec::Cut;
 
 /// What a disk keeps in a power cut, and how fast it is.
@@ -22,12 +22,8 @@ impl Drive {
     /// # Errors
     /// When a name is none that `powercut` knows: the trial was not written by this version.
     pub fn of_storage(settings: &StorageSettings) -> Result<Drive, serde_json::Error> {
-        let cache = match settings.cache {
-            DiskCache::Volatile => Cache::Volatile,
-            DiskCache::WriteThrough => Cache::WriteThrough,
-            DiskCache::Lying => Cache::Lying,
-        };
-        Ok(Drive { rules: Rules { unit_bytes: settings.unit.bytes(), cache }, profile: named(&settings.disk)? })
+        let rules = Rules { unit_bytes: settings.unit.bytes(), cache: named(settings.cache.name())? };
+        Ok(Drive { rules, profile: named(&settings.disk)? })
     }
 
     /// The disk whose power is cut.
@@ -48,6 +44,7 @@ pub(crate) fn named<T: DeserializeOwned>(name: &str) -> Result<T, serde_json::Er
 #[cfg(test)]
 mod tests {
     use super::*;
+    use powercut::states::Cache;
     use settings::{Kind, Setting};
 
     /// All names of a kind, as the error about a wrong one lists them.

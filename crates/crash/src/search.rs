@@ -1,6 +1,6 @@
 //! The second half of a measurement: real recoveries on images that a cut may have left of a recorded load.
 
-use crate::drive::Drive;
+use crate::drive::{Drive, named};
 use crate::examples;
 use crate::mounted_image::Images;
 use crate::plan::TrialSpec;
@@ -20,6 +20,7 @@ use sandbox::work::Work;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use storage::DiskCache;
 use study::trial_spec::Cut;
 
 /// Recoveries beyond this tell nothing new, however quick they are.
@@ -84,7 +85,8 @@ impl Recording<'_> {
                 "of {units} units not every content was tried: many parts of them were under way at once"
             ));
         }
-        let (disk, cache) = (describe(self.cut, rules.cache), rules.cache);
+        let (words, speed) = (named::<DiskCache>(&self.cut.cache)?.words(), storage::speed(&self.cut.profile));
+        let (disk, cache) = (format!("{words}, {}-byte units, {speed}", self.cut.unit_bytes), rules.cache);
         let about = About { disk, cache, notes, promised, started: self.started };
         let images = Images { history: &history, log: &self.log, disks: &self.disks, work: self.work };
         let is_wanted = self.spec.bench == study::Bench::Guest;
@@ -111,17 +113,6 @@ impl Recording<'_> {
         }
         Ok(about.complete(found))
     }
-}
-
-fn describe(wanted: &Cut, cache: Cache) -> String {
-    let cache = match cache {
-        Cache::Volatile => "a volatile cache",
-        Cache::WriteThrough => "no volatile cache",
-        Cache::Lying => "a cache whose flushes do nothing",
-    };
-    let speed =
-        if wanted.profile == "none" { "as fast as memory".into() } else { format!("timed as {}", wanted.profile) };
-    format!("{cache}, {}-byte units, {speed}", wanted.unit_bytes)
 }
 
 /// What is to be said with all that is found.

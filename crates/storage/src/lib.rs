@@ -57,4 +57,4 @@ pub use refusal::Refusal;
 pub use requirements::{kernel_modules, missing, missing_for, missing_in_guest};
 pub use settings::{DiskCache, Sector, StorageSettings, settings};
 pub use settle::{drop_caches, may_drop_caches};
-pub use virtual_disk::{AfterCut, CutDisk, recording_disk};
+pub use virtual_disk::{AfterCut, CutDisk, recording_disk, speed};

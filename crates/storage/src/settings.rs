@@ -100,6 +100,11 @@ impl DiskCache {
     pub fn name(self) -> &'static str {
         CACHES[self as usize]
     }
+
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
+        ["a volatile cache", "no volatile cache", "a cache whose flushes do nothing"][self as usize]
+    }
 }
 
 /// What a virtual disk writes whole or not at all.

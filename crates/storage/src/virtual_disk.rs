@@ -72,16 +72,13 @@ pub(crate) fn describe_cache(device: &Path, cache: DiskCache) -> Result<(), Erro
 
 /// The disk in words.
 pub(crate) fn describe(settings: &StorageSettings) -> String {
-    let cache = match settings.cache {
-        DiskCache::Volatile => "a volatile cache",
-        DiskCache::WriteThrough => "no volatile cache",
-        DiskCache::Lying => "a cache whose flushes do nothing",
-    };
-    let speed = match &*settings.disk {
-        "none" => "as fast as memory".into(),
-        drive => format!("timed as {drive}"),
-    };
+    let (cache, speed) = (settings.cache.words(), speed(&settings.disk));
     format!("virtual disk of {} bytes, {cache}, {speed}", settings.size)
+}
+
+/// How fast a disk with this drive's times is, in words.
+pub fn speed(drive: &str) -> String {
+    if drive == "none" { "as fast as memory".into() } else { format!("timed as {drive}") }
 }
 
 /// The disk of a filesystem whose power was cut. It is attached as long as this lives.
