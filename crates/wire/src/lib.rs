@@ -100,6 +100,9 @@ impl Statement {
     }
 }
 
+/// A statement that was prepared and started, and the rows that it changed, where its answer is there already.
+pub type Prepared = (Statement, Option<u64>);
+
 /// What a plain query gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -164,12 +167,7 @@ pub trait Connection: Send {
     ///
     /// # Errors
     /// As [`Connection::start_unnamed`].
-    fn start_preparing(
-        &mut self,
-        _sql: &str,
-        _params: &[Param],
-        _row: EachRow,
-    ) -> Result<(Statement, Option<u64>), Error> {
+    fn start_preparing(&mut self, _sql: &str, _params: &[Param], _row: EachRow) -> Result<Prepared, Error> {
         Err(Error::Protocol("only PostgreSQL's protocol prepares and executes in one message".into()))
     }
 

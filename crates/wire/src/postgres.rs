@@ -7,7 +7,7 @@ mod scram;
 
 use crate::buffer::{Buffer, wait};
 use crate::stream::Stream;
-use crate::{Address, Answer, Connection, EachRow, Error, Keep, NamedRow, Param, Statement, Value};
+use crate::{Address, Answer, Connection, EachRow, Error, Keep, NamedRow, Param, Prepared, Statement, Value};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::SecureRandom as _;
@@ -71,12 +71,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When no server listens, or it refuses the user or the database.
-    pub fn connect_to(
-        address: &Address,
-        user: &str,
-        password: Option<&str>,
-        database: &str,
-    ) -> Result<Postgres, Error> {
+    pub fn connect_to(address: &Address, user: &str, password: Option<&str>, database: &str) -> Result<Self, Error> {
         Postgres::over(Stream::to(address)?, user, password, database)
     }
 
@@ -291,12 +286,7 @@ impl Connection for Postgres {
         self.execute_portal()
     }
 
-    fn start_preparing(
-        &mut self,
-        sql: &str,
-        params: &[Param],
-        _row: EachRow,
-    ) -> Result<(Statement, Option<u64>), Error> {
+    fn start_preparing(&mut self, sql: &str, params: &[Param], _row: EachRow) -> Result<Prepared, Error> {
         let statement = self.parse(sql);
         self.bind(Some(statement), params);
         Ok((statement, self.execute_portal()?))
