@@ -182,7 +182,7 @@ fn list(root: &Path, under: &Path, is_passing: &dyn Fn(&str) -> bool, manifest: 
             let to = full.read_link().map_err(Error::file("look at", &full))?;
             manifest.links.push(Link { path, to });
         } else if metadata.is_file() && !is_passing(&name.to_string_lossy()) {
-            let (bytes, crc32) = read(&full, &mut |_| Ok(()))?;
+            let (bytes, crc32) = read(&full, &mut vec![0; PIECE_BYTES], &mut |_| Ok(()))?;
             manifest.files.push(Entry { path, mode, bytes, crc32 });
         }
     }
@@ -191,19 +191,13 @@ fn list(root: &Path, under: &Path, is_passing: &dyn Fn(&str) -> bool, manifest: 
 
 fn copy(from: &Path, to: &Path, piece: &mut [u8]) -> Result<(u64, u32), Error> {
     let mut out = File::create(to).map_err(Error::file("create", to))?;
-    read_in(from, piece, &mut |bytes| out.write_all(bytes).map_err(Error::file("write", to)))
+    read(from, piece, &mut |bytes| out.write_all(bytes).map_err(Error::file("write", to)))
 }
 
-fn read(from: &Path, see: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(u64, u32), Error> {
-    read_in(from, &mut vec![0; PIECE_BYTES], see)
-}
+type See<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + 'a;
 
 /// Reads a file to its end; gives its length and CRC-32. Leaves nothing of it in the page cache, which is the trial's.
-fn read_in(
-    from: &Path,
-    piece: &mut [u8],
-    see: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<(u64, u32), Error> {
+fn read(from: &Path, piece: &mut [u8], see: &mut See) -> Result<(u64, u32), Error> {
     let mut file = File::open(from).map_err(Error::file("open", from))?;
     let mut crc = crc32fast::Hasher::new();
     let mut total = 0;
