@@ -7,7 +7,7 @@ use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
-use crate::web::{self, Installed, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, Told, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
@@ -212,14 +212,7 @@ impl ServiceSettings for ApacheSettings {
 }
 
 impl ApacheSettings {
-    fn configuration(
-        &self,
-        data: &str,
-        run: &str,
-        address: SocketAddr,
-        sockets: &[(String, String)],
-        fpm: Option<&Path>,
-    ) -> String {
+    fn configuration(&self, [data, run]: [&str; 2], address: SocketAddr, told: &Told, fpm: Option<&Path>) -> String {
         let mut text = format!(
             "ServerRoot {run}\nDefaultRuntimeDir {run}\nPidFile {run}/apache.pid\nErrorLog {run}/messages\n\
              ServerName localhost\nListen {address}\n"
@@ -247,7 +240,7 @@ impl ApacheSettings {
             let _ = writeln!(text, "DocumentRoot {data}/site");
         }
         let _ = writeln!(text, "<Directory {data}/site>\nOptions FollowSymLinks\nRequire all granted\n</Directory>");
-        for (name, value) in sockets {
+        for (name, value) in told {
             let _ = writeln!(text, "SetEnv {name} {value}");
         }
         let handler = match (self.runs_php().then(php_module).flatten(), fpm) {
@@ -272,7 +265,7 @@ impl WebServer for ApacheSettings {
     fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let environment = if self.runs_php() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let text = self.configuration(&data, &run, address, &web::environment(place), php_fpm::socket(place));
+        let text = self.configuration([&*data, &*run], address, &web::environment(place), php_fpm::socket(place));
         let configuration = place.write("apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, version, &self.in_effect());
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
@@ -298,7 +291,7 @@ impl WebServer for ApacheSettings {
     fn commands(&self, _program: &Path) -> Vec<String> {
         let fpm = Path::new("/tmp/php-fpm/socket");
         let fpm = Some(fpm).filter(|_| self.php_form == PhpForm::Fpm);
-        let text = self.configuration("$MOUNT/data", "/tmp/apache", web::BY_HAND, &[], fpm);
+        let text = self.configuration(["$MOUNT/data", "/tmp/apache"], web::BY_HAND, &[], fpm);
         let mut commands = vec![
             "mkdir -p /tmp/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
             web::file_command("/tmp/apache/apache.conf", &text),
@@ -373,14 +366,14 @@ mod tests {
     #[test]
     fn encoded_slashes_are_served_unless_the_study_says_otherwise() {
         let apache = apache(json!({ "mpm": "prefork", "settings": { "AllowEncodedSlashes": "NoDecode" } }));
-        let text = apache.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), &[], None);
+        let text = apache.configuration(["/d", "/r"], "127.0.0.1:81".parse().expect("an address"), &[], None);
         assert!(text.contains("\nAllowEncodedSlashes On\nAllowEncodedSlashes NoDecode\n"), "{text}");
         assert!(!text.contains("<VirtualHost"), "such a host would begin with Apache's own default");
     }
 
     #[test]
     fn a_page_of_php_stands_for_its_folder_where_it_is_run() {
-        let text = |fpm: Option<&Path>| apache(json!({})).configuration("/d", "/r", web::BY_HAND, &[], fpm);
+        let text = |fpm: Option<&Path>| apache(json!({})).configuration(["/d", "/r"], web::BY_HAND, &[], fpm);
         assert!(text(None).contains("\nDirectoryIndex index.html\n"));
         assert!(text(Some(Path::new("/s"))).contains("\nDirectoryIndex index.php index.html\n"));
     }

@@ -5,7 +5,7 @@
 
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
-use crate::web::{self, Installed, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, Told, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
@@ -94,14 +94,7 @@ fn directives(settings: &FreeSettings) -> String {
 
 impl CaddySettings {
     /// `fpm` is PHP-FPM's socket; its programs are told the environment.
-    fn configuration(
-        &self,
-        data: &str,
-        run: &str,
-        address: SocketAddr,
-        fpm: Option<&Path>,
-        environment: &[(String, String)],
-    ) -> String {
+    fn configuration(&self, [data, run]: [&str; 2], address: SocketAddr, fpm: Option<&Path>, told: &Told) -> String {
         let host = web::host(address);
         // Whoever does not name a host, or names one that the certificate does not, gets that certificate all the same.
         let mut text = format!(
@@ -123,7 +116,7 @@ impl CaddySettings {
             Some(socket) => {
                 text.push_str("try_files {path} {path}/index.php {path}/index.html\n");
                 let _ = writeln!(text, "php_fastcgi \"unix/{}\" {{\nindex off", socket.display());
-                for (name, value) in environment {
+                for (name, value) in told {
                     let _ = writeln!(text, "env {name} \"{value}\"");
                 }
                 text.push_str("}\n");
@@ -137,7 +130,7 @@ impl CaddySettings {
 impl WebServer for CaddySettings {
     fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
+        let text = self.configuration([&*data, &*run], address, php_fpm::socket(place), &web::environment(place));
         let configuration = place.write("Caddyfile", &text)?;
         let effects = web::effects(KIND.name, version, &self.settings);
         let arguments = ["run", "--adapter", "caddyfile", "--config", &configuration];
@@ -147,7 +140,7 @@ impl WebServer for CaddySettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
+        let text = self.configuration(["$MOUNT/data", "/tmp"], web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/Caddyfile", &text)];
         commands.extend(self.web.certify_by_hand("/tmp"));
         commands.push("caddy run --adapter caddyfile --config /tmp/Caddyfile".into());

@@ -6,7 +6,7 @@
 use crate::effect::Effects;
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_among};
-use crate::web::{self, Installed, Launch, WebServer, WebSettings};
+use crate::web::{self, Installed, Launch, Told, WebServer, WebSettings};
 use nix::sys::resource::{Resource, getrlimit, rlim_t};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
@@ -161,14 +161,7 @@ impl NginxSettings {
     }
 
     /// `fpm` is PHP-FPM's socket; its programs are told the environment.
-    fn configuration(
-        &self,
-        data: &str,
-        run: &str,
-        address: SocketAddr,
-        fpm: Option<&Path>,
-        environment: &[(String, String)],
-    ) -> String {
+    fn configuration(&self, [data, run]: [&str; 2], address: SocketAddr, fpm: Option<&Path>, told: &Told) -> String {
         let [of_main, of_events, of_http] = directives(&self.in_effect());
         let mut text = format!("daemon off;\npid {run}/nginx.pid;\n{of_main}");
         let _ = write!(text, "events {{\n{of_events}}}\nhttp {{\n{of_http}");
@@ -190,7 +183,7 @@ impl NginxSettings {
                 );
                 text.push_str("location ~ \\.php$ {\ninclude /etc/nginx/fastcgi_params;\n");
                 text.push_str("fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n");
-                for (name, value) in environment {
+                for (name, value) in told {
                     let _ = writeln!(text, "fastcgi_param {name} {value};");
                 }
                 let _ = writeln!(text, "fastcgi_pass unix:{};\n}}", socket.display());
@@ -204,7 +197,7 @@ impl NginxSettings {
 impl WebServer for NginxSettings {
     fn launch(&self, version: &str, place: &Place, address: SocketAddr) -> Result<Launch, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
+        let text = self.configuration([&*data, &*run], address, php_fpm::socket(place), &web::environment(place));
         let configuration = place.write("nginx.conf", &text)?;
         let effects = web::effects(KIND.name, version, &self.in_effect());
         let launch = Launch::new(["-e", "stderr", "-c", &configuration], effects);
@@ -231,7 +224,7 @@ impl WebServer for NginxSettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
+        let text = self.configuration(["$MOUNT/data", "/tmp"], web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
         commands.extend(self.web.certify_by_hand("/tmp"));
         commands.push("nginx -e stderr -c /tmp/nginx.conf".into());
@@ -326,7 +319,7 @@ mod tests {
             php: php_fpm::Behind::Fpm,
         };
         let text =
-            nginx.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), Some(Path::new("/f")), &[]);
+            nginx.configuration(["/d", "/r"], "127.0.0.1:81".parse().expect("an address"), Some(Path::new("/f")), &[]);
         assert!(
             text.starts_with("daemon off;\npid /r/nginx.pid;\nworker_processes 2;\nevents {\nworker_connections 9;\n}")
         );

@@ -108,6 +108,9 @@ impl WebSettings {
     }
 }
 
+/// What programs are told by their environment: names and values.
+pub type Told = [(String, String)];
+
 /// What programs of a site find in their environment: the sockets of the servers beside them, as `MARIADB_SOCKET`.
 pub fn environment(place: &Place) -> Vec<(String, String)> {
     let named = |(service, socket): (&String, &PathBuf)| {
