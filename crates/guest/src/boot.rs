@@ -90,11 +90,9 @@ pub fn arguments(machine: &Machine) -> Result<Vec<OsString>, Error> {
     if machine.init.to_string_lossy().contains(char::is_whitespace) {
         return Err(Error::Space(machine.init.into()));
     }
-    let mut all: Vec<OsString> = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "loglevel=6", LEFT_OUT]
-        .into_iter()
-        .chain(["con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1"])
-        .map(OsString::from)
-        .collect();
+    let root = ["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "loglevel=6", LEFT_OUT];
+    let lines = ["con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1"];
+    let mut all: Vec<OsString> = root.into_iter().chain(lines).map(OsString::from).collect();
     all.push(format!("mem={}K", machine.memory_bytes >> 10).into());
     all.push(format!("uml_dir={}/", machine.scratch.display()).into());
     for number in 0..machine.disks {

@@ -153,10 +153,8 @@ fn number(
 ) -> Result<u32, Error> {
     let wrong = |wrong| Error::Variable { known, variable: name, wrong };
     let text = variable(name).ok_or_else(|| wrong("is not".into()))?;
-    text.parse::<u32>()
-        .ok()
-        .filter(|number| *number < u32::MAX)
-        .ok_or_else(|| wrong(format!("is `{text}`, which is no number")))
+    let number = text.parse::<u32>().ok().filter(|number| *number < u32::MAX);
+    number.ok_or_else(|| wrong(format!("is `{text}`, which is no number")))
 }
 
 /// Makes a plan that of a member: its own orders and data, from the fleet's one seed, and as many rounds as the study has at least.

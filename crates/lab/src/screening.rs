@@ -16,11 +16,8 @@ pub fn judge(plan: &Plan, screen: &Screen, rounds: &[Vec<Option<f64>>]) -> Optio
         let its = plan.scenarios[scenario].levels.get(factor);
         levels.iter().position(|level| Some(level) == its).expect("a screen knows all levels of its scenarios")
     };
-    let levels: Vec<Vec<usize>> = screen
-        .scenarios
-        .iter()
-        .map(|scenario| screen.factors.iter().map(|factor| level(*scenario, factor)).collect())
-        .collect();
+    let of_scenario = |scenario: &usize| screen.factors.iter().map(|factor| level(*scenario, factor)).collect();
+    let levels: Vec<Vec<usize>> = screen.scenarios.iter().map(of_scenario).collect();
     let of_screen = |row: &Vec<Option<f64>>| screen.scenarios.iter().map(|scenario| row[*scenario]).collect();
     let values: Vec<Vec<Option<f64>>> = rounds.iter().map(of_screen).collect();
     let (confidence, margin) = (plan.design.confidence, plan.design.margin);

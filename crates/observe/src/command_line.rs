@@ -42,9 +42,8 @@ fn is_address(value: &str) -> bool {
 
 /// A long run of hexadecimal digits that is no plain number.
 fn has_id(value: &str) -> bool {
-    value
-        .split(|c: char| !c.is_ascii_hexdigit())
-        .any(|run| run.len() >= 8 && run.bytes().any(|byte| byte.is_ascii_digit()))
+    let mut runs = value.split(|c: char| !c.is_ascii_hexdigit());
+    runs.any(|run| run.len() >= 8 && run.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]

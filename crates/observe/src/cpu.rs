@@ -107,12 +107,11 @@ pub fn thread_seconds() -> f64 {
 /// CPU seconds, user and system, of this process with all its threads, and of its children that have ended and been waited for.
 pub fn own_seconds() -> f64 {
     use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeVal;
     let of = |who| {
         let usage = getrusage(who).expect("the two kinds of usage asked for exist on every Linux");
-        [usage.user_time(), usage.system_time()]
-            .iter()
-            .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6)
-            .sum::<f64>()
+        let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+        seconds(usage.user_time()) + seconds(usage.system_time())
     };
     of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN)
 }

@@ -9,7 +9,7 @@ use crate::memory::{self, Memory};
 use crate::mountinfo;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A program, and the argument by which it says its version.
 pub type Program = (&'static str, &'static str);
@@ -201,11 +201,7 @@ pub fn program_version(program: &str, argument: &str) -> Option<String> {
     let mut command = Command::new(program);
     // mkfs programs lie where an unprivileged user's PATH does not lead.
     let path = std::env::var("PATH").unwrap_or_default();
-    command
-        .arg(argument)
-        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
-        .env("LC_ALL", "C")
-        .stdin(std::process::Stdio::null());
+    command.arg(argument).env("PATH", format!("{path}:/usr/sbin:/sbin")).env("LC_ALL", "C").stdin(Stdio::null());
     let output = command.output().ok()?;
     let said = [output.stdout, output.stderr].concat();
     version_in(&String::from_utf8_lossy(&said))
@@ -255,22 +251,18 @@ fn dmi(names: &[&str]) -> Option<String> {
 
 /// Hypervisors set this CPU flag for their guests.
 fn is_guest(processors: &str) -> bool {
-    processors
-        .lines()
-        .find(|line| line.starts_with("flags"))
-        .is_some_and(|line| line.split(' ').any(|flag| flag == "hypervisor"))
+    let flags = processors.lines().find(|line| line.starts_with("flags"));
+    flags.is_some_and(|line| line.split(' ').any(|flag| flag == "hypervisor"))
 }
 
 /// `meltdown: PTI; …`, those that the CPU is not affected by left out.
 fn mitigations() -> Option<String> {
     let folder = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").ok()?;
-    let mut all: Vec<String> = folder
-        .flatten()
-        .filter_map(|entry| {
-            let state = file(entry.path().to_str()?)?;
-            (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().to_string_lossy()))
-        })
-        .collect();
+    let affected = |entry: std::fs::DirEntry| {
+        let state = file(entry.path().to_str()?)?;
+        (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().to_string_lossy()))
+    };
+    let mut all: Vec<String> = folder.flatten().filter_map(affected).collect();
     all.sort_unstable();
     Some(if all.is_empty() { "not affected".into() } else { all.join("; ") })
 }

@@ -179,14 +179,13 @@ impl ServiceSettings for ApacheSettings {
         let names = self.settings.keys().map(String::as_str).collect::<Vec<_>>().join("|");
         let found =
             format!("grep -rniE '^\\s*({names})\\s' /etc/apache2/  # what stands in a virtual host holds there");
+        let found = (!names.is_empty()).then_some(found);
         let own = Configuration {
             path: "/etc/apache2/conf-enabled/surefoot.conf".into(),
             before,
             text: directives(&self.settings),
             after: vec!["apache2ctl -t  # before it is reloaded or started again".into()],
-            checks: std::iter::once("apache2ctl -M | grep mpm_".into())
-                .chain((!names.is_empty()).then_some(found))
-                .collect(),
+            checks: ["apache2ctl -M | grep mpm_".into()].into_iter().chain(found).collect(),
         };
         let php = self.runs_php().then(|| self.php.file("apache2", "VERSION", "php"));
         std::iter::once(own).chain(php.flatten()).collect()

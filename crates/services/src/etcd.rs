@@ -87,12 +87,8 @@ impl ServiceSettings for EtcdSettings {
 
     /// etcd.io, "Tuning" and "Failure modes": an acknowledged change is flushed, unless that is switched off.
     fn durability(&self) -> Durability {
-        let is_set = |name: &str| {
-            self.settings
-                .get(name)
-                .is_some_and(|value| !["false", "off", "0", "no", "f"].contains(&value.to_lowercase().as_str()))
-        };
-        if is_set("unsafe-no-fsync") {
+        let is_off = |value: &String| ["false", "off", "0", "no", "f"].contains(&value.to_lowercase().as_str());
+        if self.settings.get("unsafe-no-fsync").is_some_and(|value| !is_off(value)) {
             return Durability::because(Class::MayCorrupt, "unsafe-no-fsync: etcd never flushes its log");
         }
         Durability::full()

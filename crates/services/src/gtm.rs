@@ -312,11 +312,8 @@ impl Service for Gtm {
 impl Gtm {
     /// What the file header says beside what was asked.
     fn effects(&self, header: &str) -> Effects {
-        let fields: BTreeMap<&str, &str> = header
-            .lines()
-            .filter_map(|line| line.strip_prefix("record(\"sgmnt_data.")?.split_once("\")="))
-            .map(|(name, value)| (name, value.trim_matches('"')))
-            .collect();
+        let pairs = header.lines().filter_map(|line| line.strip_prefix("record(\"sgmnt_data.")?.split_once("\")="));
+        let fields: BTreeMap<&str, &str> = pairs.map(|(name, value)| (name, value.trim_matches('"'))).collect();
         let mut effects = Effects::default();
         let mut compare = |name: &str, asked: Option<&str>, found: String| {
             if let Some(asked) = asked.filter(|asked| !effect::same(asked, &found, 1.0)) {

@@ -59,13 +59,8 @@ fn find() -> Result<(Program, Option<PathBuf>), Missing> {
     let server = service::installed("mariadbd").or_else(|| service::installed("mysqld"));
     let server = server.ok_or_else(|| Missing::package("MariaDB", "mariadb-server"))?;
     let said = service::said(&server, "--version");
-    let version = said
-        .split_once("Ver ")
-        .map_or(said.trim(), |(_, rest)| rest)
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .to_string();
+    let of_version = said.split_once("Ver ").map_or(said.trim(), |(_, rest)| rest);
+    let version = of_version.split_whitespace().next().unwrap_or_default().to_string();
     let install = service::installed("mariadb-install-db").filter(|_| version.contains("MariaDB"));
     Ok((Program::new((server, version), &["mysql", "nobody"]), install))
 }

@@ -205,15 +205,13 @@ fn refused(engine: &'static str, action: &'static str) -> impl Fn(wire::Error) -
 
 /// Everything that the site answers, host by host, a host's front page first.
 pub fn pages(seed: u64, sizes: Sizes) -> Vec<Page> {
-    HOSTS
-        .iter()
-        .flat_map(|&(host, cms)| match cms {
-            Cms::WordPress => wordpress::pages(seed, sizes, host),
-            Cms::MediaWiki => mediawiki::pages(seed, sizes, host),
-            Cms::DokuWiki => dokuwiki::pages(seed, sizes, host),
-            Cms::Files => files::pages(seed, sizes, host),
-        })
-        .collect()
+    let of_host = |&(host, cms): &(&'static str, Cms)| match cms {
+        Cms::WordPress => wordpress::pages(seed, sizes, host),
+        Cms::MediaWiki => mediawiki::pages(seed, sizes, host),
+        Cms::DokuWiki => dokuwiki::pages(seed, sizes, host),
+        Cms::Files => files::pages(seed, sizes, host),
+    };
+    HOSTS.iter().flat_map(of_host).collect()
 }
 
 #[cfg(test)]

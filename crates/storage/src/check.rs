@@ -1,7 +1,7 @@
 //! Cross-checks of `[storage]`: what each setting's own check can't see. Pure.
 
 use crate::device::Device;
-use crate::filesystem::ExternalLog;
+use crate::filesystem::{ExternalLog, Filesystem};
 use crate::filesystems;
 use crate::guard;
 use crate::layer;
@@ -141,10 +141,8 @@ impl Problems {
         let (Some(wanted), None) = (&settings.preset, settings.preset_row()) else { return };
         let row = settings.row();
         let names: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
-        let others = filesystems::filesystems()
-            .iter()
-            .filter(|other| other.presets().iter().any(|preset| preset.name == wanted));
-        let others: Vec<_> = others.map(|other| other.name).collect();
+        let has_it = |other: &&Filesystem| other.presets().iter().any(|preset| preset.name == wanted);
+        let others: Vec<_> = filesystems::filesystems().iter().filter(has_it).map(|other| other.name).collect();
         let whose = if others.is_empty() { String::new() } else { format!(" (it is one of {})", others.join(", ")) };
         let near = settings::nearest_name(wanted, names.iter().copied()).filter(|_| others.is_empty());
         let near = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));

@@ -52,13 +52,9 @@ impl Output {
 pub(crate) fn run(program: &str, arguments: &[impl AsRef<OsStr>], package: &str) -> Result<Output, Error> {
     let file = find(program).ok_or_else(|| Missing::package(program, package))?;
     let path: OsString = std::env::join_paths(search_path()).expect("the parts came from a search path");
-    let output = Command::new(&file)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("PATH", path)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(Error::file("run", &file))?;
+    let mut command = Command::new(&file);
+    command.args(arguments).env("LC_ALL", "C").env("PATH", path).stdin(Stdio::null());
+    let output = command.output().map_err(Error::file("run", &file))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let log = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
     Ok(Output {

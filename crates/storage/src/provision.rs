@@ -103,11 +103,9 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
         steps.run("mkfs", || mkfs::make(settings, device, devices.log.as_ref()))?;
         steps.run("write zeroed blocks", || write_zeroed(settings, &devices))?;
     }
-    let source = devices
-        .device
-        .as_ref()
-        .map_or_else(|| settings.mount_type().name.into(), |device| device.path().to_string_lossy().into_owned());
-    let log = devices.log.as_ref().map(|log| log.path().to_string_lossy().into_owned());
+    let path = |cleared: &Cleared| cleared.path().to_string_lossy().into_owned();
+    let source = devices.device.as_ref().map_or_else(|| settings.mount_type().name.into(), path);
+    let log = devices.log.as_ref().map(path);
     let options = mount::options(settings, log.as_deref());
     let mounting =
         steps.run("mount", || Mounting::new(&source, settings.mount_type().name, &options, places.mount_point))?;

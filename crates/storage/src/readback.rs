@@ -49,17 +49,15 @@ pub(crate) fn ineffective_mount(settings: &StorageSettings, mount: &Mount) -> Ve
 /// The shell commands that read a filesystem back by its own tool, by its name; none where no tool tells.
 pub fn reads_back(filesystem: &str, device: &str, mount_point: &str) -> Vec<String> {
     let superblock = filesystems::filesystem(filesystem).and_then(|row| row.superblock.as_ref());
-    let questions = superblock
-        .into_iter()
-        .flat_map(|superblock| superblock.questions.iter().map(move |question| (superblock, question)));
-    let command = |(superblock, (words, about)): (&Superblock, &(&[&str], About))| {
+    let Some(superblock) = superblock else { return Vec::new() };
+    let command = |(words, about): &(&[&str], About)| {
         let place = match about {
             About::Device => device,
             About::MountPoint => mount_point,
         };
         [&[superblock.program], *words, &[place]].concat().join(" ")
     };
-    questions.map(command).collect()
+    superblock.questions.iter().map(command).collect()
 }
 
 /// Facts of the filesystem that was made, by its own tool.

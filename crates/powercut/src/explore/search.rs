@@ -93,7 +93,8 @@ impl Search {
     /// The image without anything volatile comes first: where a commit was acknowledged before its flush, it shows that, and a budget that
     /// tries each point once has looked for it. Then comes the one from which the tree grows.
     pub(super) fn new() -> Search {
-        let oldest = Next { choice: alone(Rest::Oldest, None), purpose: Purpose::Oldest };
+        let choice = Choice { rest: Rest::Oldest, ..Choice::default() };
+        let oldest = Next { choice, purpose: Purpose::Oldest };
         let root = Next { choice: Choice::default(), purpose: Purpose::Tree };
         let (branches, between) = (Vec::new(), VecDeque::new());
         Search { has_root: false, is_cut: false, branches, early: [oldest, root].into(), between, of_tree: 0 }
@@ -126,11 +127,8 @@ impl Search {
         let Next { choice, purpose } = tried;
         let fixed = choice.units;
         self.has_root |= purpose == Purpose::Tree && fixed.is_empty();
-        let read: Vec<Unit> = read
-            .iter()
-            .copied()
-            .filter(|unit| point.undecided.contains_key(unit) && !fixed.contains_key(unit))
-            .collect();
+        let is_open = |unit: &Unit| point.undecided.contains_key(unit) && !fixed.contains_key(unit);
+        let read: Vec<Unit> = read.iter().copied().filter(is_open).collect();
         if read.is_empty() {
             return;
         }
@@ -157,10 +155,6 @@ impl Search {
     }
 }
 
-fn alone(rest: Rest, unit: Option<(Unit, u32)>) -> Choice {
-    Choice { rest, units: unit.into_iter().collect() }
-}
-
 fn single(rest: Rest, unit: Unit, version: u32) -> Next {
-    Next { choice: alone(rest, Some((unit, version))), purpose: Purpose::Single }
+    Next { choice: Choice { rest, units: [(unit, version)].into() }, purpose: Purpose::Single }
 }

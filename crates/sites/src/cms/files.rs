@@ -96,11 +96,8 @@ fn files(seed: u64, sizes: Sizes, host: &str) -> Vec<File> {
     let mut random = Random::of_stream(seed, stream as u64);
     let articles = content::articles(seed, host, sizes.files);
     let mut all: Vec<File> = (0..sizes.files).map(|number| file(&mut random, number, &articles[number])).collect();
-    let links: String = all
-        .iter()
-        .filter_map(|file| Some((file, file.page.as_ref()?)))
-        .map(|(file, page)| format!("<li><a href=\"/{}\">{}</a></li>\n", file.path, page.0))
-        .collect();
+    let pages = all.iter().filter_map(|file| Some((&file.path, file.page.as_ref()?)));
+    let links: String = pages.map(|(path, page)| format!("<li><a href=\"/{path}\">{}</a></li>\n", page.0)).collect();
     let (title, sentence) = (label(host), format!("This is the front page of {} with all its pages.", label(host)));
     let text = html(title, &format!("<p>{sentence}</p>\n<ul>\n{links}</ul>\n"), &[]);
     let page = Some((title.into(), sentence, Vec::new()));

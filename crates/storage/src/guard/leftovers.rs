@@ -33,14 +33,9 @@ pub(super) fn note(folder: &Path, path: &Path, device: &File, bytes: u64) -> Res
     let (target, partial) = (file(folder, path, "left"), file(folder, path, "partial"));
     let _ = std::fs::remove_file(&partial);
     let text = serde_json::to_vec(&note).expect("plain data");
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&partial)
-        .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&partial, &target))
-        .map_err(Error::file("write", &target))
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial);
+    let written = opened.and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()));
+    written.and_then(|()| std::fs::rename(&partial, &target)).map_err(Error::file("write", &target))
 }
 
 /// Whether the device holds what the study's last trial left, and nothing else.
