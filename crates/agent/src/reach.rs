@@ -78,10 +78,8 @@ impl Agent {
         let client = self.client;
         // It ends with the agent's connection, or when none comes; what went wrong, the agent says.
         std::thread::spawn(move || round_trip::echo(&listener, client));
-        match self.ask(&Order::MeasureRoundTrip(address.port()), interrupted, &mut |_, _| {})? {
-            Answer::RoundTrip(found) => Ok(found),
-            _ => Err(self.unasked()),
-        }
+        let answer = self.ask(&Order::MeasureRoundTrip(address.port()), interrupted, &mut |_, _| {})?;
+        if let Answer::RoundTrip(found) = answer { Ok(found) } else { Err(self.unasked()) }
     }
 
     /// Opens a workload there. `here` is the same workload, which does what has to be done beside the server.
@@ -107,10 +105,8 @@ impl Agent {
     }
 
     fn done(&mut self, order: &Order, interrupted: &AtomicBool) -> Result<(), Failed> {
-        match self.ask(order, interrupted, &mut |_, _| {})? {
-            Answer::Done => Ok(()),
-            _ => Err(self.unasked()),
-        }
+        let answer = self.ask(order, interrupted, &mut |_, _| {})?;
+        if matches!(answer, Answer::Done) { Ok(()) } else { Err(self.unasked()) }
     }
 
     /// The answer to an order. A user's interrupt is passed on, and the agent has a moment to come to its end.

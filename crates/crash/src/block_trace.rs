@@ -53,10 +53,8 @@ impl BlockTrace {
     /// When it can't be read.
     pub fn take(&mut self) -> io::Result<Option<String>> {
         let mut said = Vec::new();
-        match self.pipe.as_mut().expect("it was opened").read_to_end(&mut said) {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            _ => {}
-        }
+        let read = self.pipe.as_mut().expect("it was opened").read_to_end(&mut said);
+        read.or_else(|error| if error.kind() == io::ErrorKind::WouldBlock { Ok(0) } else { Err(error) })?;
         let said = String::from_utf8_lossy(&said).into_owned();
         Ok(is_whole(&said).then_some(said))
     }

@@ -78,10 +78,7 @@ fn asked(service: &dyn Service, place: &Place, questions: &[String]) -> Result<R
 /// Whether it is the machine that failed: the kernel killed the server, its program could not be started, or its run has no room. Files of
 /// its data are the data's fault.
 fn is_of_machine(error: &service::Error, data: &Path) -> bool {
-    match error {
-        service::Error::File { path, .. } => !path.starts_with(data),
-        other => other.was_killed(),
-    }
+    if let service::Error::File { path, .. } = error { !path.starts_with(data) } else { error.was_killed() }
 }
 
 #[cfg(test)]

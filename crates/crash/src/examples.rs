@@ -7,7 +7,6 @@ use crate::mounted_image::MountedImage;
 use crate::watchdog::Watchdog;
 use observe::safety::Finding;
 use powercut::states::{Choice, Image, Rest};
-use std::fmt::Write as _;
 use std::path::Path;
 use storage::Part;
 
@@ -73,21 +72,16 @@ fn stretches(choice: &Choice, unit_bytes: u32) -> Vec<(u64, u64)> {
 
 /// "data/base/5/1259 from byte 8192 (4096 bytes), of the filesystem's own, byte 12288 of the disk (4096 bytes)".
 fn lacks(stretches: &[(u64, u64)], parts: &[Part]) -> String {
-    let mut said = String::new();
-    for (at, length) in stretches.iter().take(NAMED_MAX) {
-        let separator = if said.is_empty() { "" } else { ", " };
-        let _ = match of_file(*at, parts) {
-            Some((file, offset)) => {
-                write!(said, "{separator}{} from byte {offset} ({length} bytes)", file.display())
-            }
-            None => write!(said, "{separator}of the filesystem's own, byte {at} of the disk ({length} bytes)"),
-        };
+    let place = |at: u64| match of_file(at, parts) {
+        Some((file, offset)) => format!("{} from byte {offset}", file.display()),
+        None => format!("of the filesystem's own, byte {at} of the disk"),
+    };
+    let words = |(at, length): &(u64, u64)| format!("{} ({length} bytes)", place(*at));
+    let mut said: Vec<String> = stretches.iter().take(NAMED_MAX).map(words).collect();
+    if stretches.len() > NAMED_MAX {
+        said.push(format!("and {} more", stretches.len() - NAMED_MAX));
     }
-    match stretches.len().saturating_sub(NAMED_MAX) {
-        0 => {}
-        more => _ = write!(said, ", and {more} more"),
-    }
-    said
+    said.join(", ")
 }
 
 /// Which file has this byte of the device, and where.

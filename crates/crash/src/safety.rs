@@ -64,10 +64,7 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
     if may_panic && scenario.bench != study::Bench::Guest {
         return Some("its options let damage end this machine; with bench = \"guest\" it ends a guest kernel".into());
     }
-    match settings.load {
-        Load::Commits => why_no_commits(scenario),
-        Load::Files => why_no_files(scenario, settings),
-    }
+    if settings.load == Load::Commits { why_no_commits(scenario) } else { why_no_files(scenario, settings) }
 }
 
 /// Why it can't be measured what `replacements` loses in a scenario's place: the workload itself does it in another way.
@@ -208,10 +205,7 @@ pub fn spec_of_faults(plan: &Plan, scenario: &PlannedScenario, settings: &study:
 
 /// What is at work when power is cut.
 fn load(settings: &study::Safety) -> &'static Kind {
-    match settings.load {
-        Load::Commits => &commits::KIND,
-        Load::Files => &replacements::KIND,
-    }
+    if settings.load == Load::Commits { &commits::KIND } else { &replacements::KIND }
 }
 
 /// The engine's own settings as the scenario has them, and the load's.

@@ -181,11 +181,9 @@ pub fn disk_device(number: usize) -> io::Result<PathBuf> {
 
 fn load_modules(boot: &Boot) -> io::Result<()> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    match modules_folder(release.trim()) {
-        Some(folder) => modules::load(&folder, &boot.modules),
-        // A kernel of one's own may have everything built in.
-        None => Ok(()),
-    }
+    // A kernel of one's own may have everything built in.
+    let Some(folder) = modules_folder(release.trim()) else { return Ok(()) };
+    modules::load(&folder, &boot.modules)
 }
 
 fn mounted(kind: &str, on: impl AsRef<Path>, flags: MsFlags, options: Option<&str>) -> io::Result<()> {

@@ -53,10 +53,9 @@ impl Kernel {
         };
         let program = found.ok_or_else(|| Error::Missing(name.into()))?;
         let unreadable = |source| Error::Unreadable { path: program.clone(), source };
-        match File::open(&program).and_then(release).map_err(unreadable)? {
-            Some(release) => Ok(Kernel { program, release }),
-            None => Err(Error::NoKernel(program)),
-        }
+        let release = File::open(&program).and_then(release).map_err(unreadable)?;
+        let Some(release) = release else { return Err(Error::NoKernel(program)) };
+        Ok(Kernel { program, release })
     }
 
     /// SHA-256 of its file: what a release alone does not say.

@@ -119,10 +119,8 @@ pub fn memory_bytes_max(plan: &Plan) -> u64 {
 
 /// How many trials are up at the same time at most; 1 without turns.
 pub fn up_max_of(plan: &Plan) -> usize {
-    match plan.drawn.order {
-        Order::Blocks => 1,
-        Order::Turns => largest(plan).min(plan.drawn.up_max.map_or(usize::MAX, |count| count as usize)),
-    }
+    let allowed = plan.drawn.up_max.map_or(usize::MAX, |count| count as usize);
+    if plan.drawn.order == Order::Turns { largest(plan).min(allowed) } else { 1 }
 }
 
 /// Scenarios of the workload that has most.

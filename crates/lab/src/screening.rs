@@ -65,12 +65,8 @@ fn said((factor, levels): &(String, Vec<String>), effect: &Effect) -> ScreenedFa
 /// Which scenarios are not studied: those that have another level than the baseline's of a factor that is fixed.
 pub fn left_out(plan: &Plan, decisions: &[Decision]) -> Vec<bool> {
     let is_out = |scenario: &crash::plan::PlannedScenario| {
-        decisions.iter().any(|decision| match decision {
-            Decision::Screen(screened) => {
-                screened.workload == scenario.workload && screened.leaves_out(&scenario.levels)
-            }
-            _ => false,
-        })
+        let by = |screened: &Screened| screened.workload == scenario.workload && screened.leaves_out(&scenario.levels);
+        decisions.iter().any(|decision| matches!(decision, Decision::Screen(screened) if by(screened)))
     };
     plan.scenarios.iter().map(is_out).collect()
 }

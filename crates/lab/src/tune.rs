@@ -58,10 +58,10 @@ impl Tune {
 
     /// The last main round, once the confirmation was begun: who is confirmed was chosen from the rounds until then.
     pub fn closed_after(&self) -> Option<u32> {
-        self.known.iter().find_map(|decision| match decision {
-            Decision::Confirm(finalists) => Some(finalists.round),
-            Decision::Screen(_) | Decision::Worse(_) => None,
-        })
+        let round = |decision: &Decision| {
+            if let Decision::Confirm(finalists) = decision { Some(finalists.round) } else { None }
+        };
+        self.known.iter().find_map(round)
     }
 
     /// What earlier sessions decided after this round takes effect.

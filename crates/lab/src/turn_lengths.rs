@@ -76,10 +76,8 @@ pub fn choose(noise: &MachineNoise, costs: &Costs, wanted: &Wanted, said: &Said)
     let turn_lengths = said.turn_milliseconds.map_or(TURN_MILLISECONDS.to_vec(), |said| vec![said]);
     let numbers = |turn: u32| -> Vec<u32> {
         let of = |work_seconds: f64| (work_seconds * 1000.0 / f64::from(turn)).ceil().max(1.0) as u32;
-        match said.work_seconds {
-            Some(work_seconds) => vec![of(work_seconds)],
-            None => steps(of(WORK_SECONDS_MIN), of(WORK_SECONDS_MAX)),
-        }
+        let estimated = || steps(of(WORK_SECONDS_MIN), of(WORK_SECONDS_MAX));
+        said.work_seconds.map_or_else(estimated, |work_seconds| vec![of(work_seconds)])
     };
     let candidates =
         turn_lengths.into_iter().flat_map(|turn| numbers(turn).into_iter().map(move |turns| (turn, turns)));

@@ -17,10 +17,8 @@ pub fn chosen(plan: &Plan, room: Room) -> (Order, Option<u32>) {
     let is_cut = |scenario: &PlannedScenario| {
         let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return false };
         let runs = plan.design.runs;
-        match load.run_seconds() {
-            Some(seconds) => seconds * f64::from(runs) > plan.design.turn_seconds,
-            None => runs > 1 && load.goes_in_parts(),
-        }
+        let Some(seconds) = load.run_seconds() else { return runs > 1 && load.goes_in_parts() };
+        seconds * f64::from(runs) > plan.design.turn_seconds
     };
     let is_better =
         || groups::largest(plan) > 1 && plan.scenarios.iter().any(is_cut) && why_blocks(plan, room).is_none();

@@ -153,10 +153,7 @@ pub fn identity(facts: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
 /// Whether two records are of one machine, whatever was installed on it between them: what can't be updated is the same, as
 /// far as both know it.
 pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bool {
-    let agree = |name: &&str| match (a.get(*name), b.get(*name)) {
-        (Some(a), Some(b)) => a == b,
-        _ => true,
-    };
+    let agree = |name: &&str| a.get(*name).zip(b.get(*name)).is_none_or(|(a, b)| a == b);
     let memory = |facts: &BTreeMap<String, String>| facts.get("memory_bytes").cloned();
     HARDWARE.iter().all(agree) && memory(a).zip(memory(b)).is_none_or(|(a, b)| is_near(&a, &b))
 }

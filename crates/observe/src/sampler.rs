@@ -101,10 +101,7 @@ pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<
     let value =
         |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);
     // What a commit costs is spread over both volumes; where one of them does not tell, nobody knows the sum.
-    let of_log = |name: &str| match value("device_log_writes") {
-        Some(_) => value(&format!("device_log_{name}")),
-        None => Some(0.0),
-    };
+    let of_log = |name: &str| value("device_log_writes").map_or(Some(0.0), |_| value(&format!("device_log_{name}")));
     let both = |name: &str| Some(value(&format!("device_{name}"))? + of_log(name)?);
     let ratio =
         |metric: &Metric, name: &str, count: u64| Some(metric.at(both(name)? / count as f64)).filter(|_| count > 0);

@@ -362,10 +362,7 @@ impl Disk {
     /// # Errors
     /// When its line has only one handle.
     pub fn breaker(&self) -> Result<Breaker, Error> {
-        match &self.served {
-            Some(served) => Ok(Breaker::Process(served.process.id())),
-            None => self.line.breaker(),
-        }
+        self.served.as_ref().map_or_else(|| self.line.breaker(), |served| Ok(Breaker::Process(served.process.id())))
     }
 
     /// Ends it at once: all that is under way fails with I/O errors, and nothing hangs.

@@ -151,10 +151,7 @@ impl<B: AsRef<[u8]>> History<B> {
     pub fn image_hash(&self, point: usize, choice: &Choice) -> u128 {
         let point = &self.points[point];
         let unnamed = Choice { rest: choice.rest, ..Choice::default() };
-        let mut hash = match choice.rest {
-            Rest::Newest => point.newest_hash,
-            Rest::Oldest => point.oldest_hash,
-        };
+        let mut hash = if choice.rest == Rest::Newest { point.newest_hash } else { point.oldest_hash };
         for &unit in choice.units.keys() {
             let Some(versions) = point.undecided.get(&unit) else { continue };
             let (rest, held) = (versions[index(unit, versions, &unnamed)], versions[index(unit, versions, choice)]);
@@ -202,10 +199,8 @@ impl Point {
 
     /// What the unit holds in an image.
     pub fn held(&self, unit: Unit, choice: &Choice) -> Content {
-        match self.undecided.get(&unit) {
-            Some(versions) => versions[index(unit, versions, choice)],
-            None => self.durable(unit),
-        }
+        let Some(versions) = self.undecided.get(&unit) else { return self.durable(unit) };
+        versions[index(unit, versions, choice)]
     }
 
     /// The units that do not hold their newest content in an image, with the version that they hold instead.
@@ -267,10 +262,8 @@ impl Durable {
     /// The units that hold something else in the other.
     fn differing(&self, other: &Durable) -> Vec<Unit> {
         let numbers: BTreeSet<u32> = self.parts.keys().chain(other.parts.keys()).copied().collect();
-        let is_same = |number: &u32| match (self.parts.get(number), other.parts.get(number)) {
-            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
-            _ => false,
-        };
+        let both = |number: &u32| self.parts.get(number).zip(other.parts.get(number));
+        let is_same = |number: &u32| both(number).is_some_and(|(ours, theirs)| Arc::ptr_eq(ours, theirs));
         let units = |number| (0..PART_UNITS).map(move |place| number * PART_UNITS + place);
         let parts = numbers.into_iter().filter(|number| !is_same(number));
         parts.flat_map(units).filter(|unit| self.get(*unit) != other.get(*unit)).collect()
@@ -319,10 +312,7 @@ pub struct Image {
 
 impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let rest = match self.choice.rest {
-            Rest::Newest => "newest",
-            Rest::Oldest => "oldest",
-        };
+        let rest = if self.choice.rest == Rest::Newest { "newest" } else { "oldest" };
         write!(f, "{}:{rest}", self.point)?;
         for (place, (unit, version)) in self.choice.units.iter().enumerate() {
             write!(f, "{}{unit}={version}", if place == 0 { ':' } else { ',' })?;

@@ -166,10 +166,7 @@ impl Work {
     /// # Errors
     /// When it is not.
     pub fn still_there(&self) -> Result<(), Error> {
-        let is_same = match &self.lock {
-            Some(lock) => lock::is_at(lock, &self.folder),
-            None => self.folder.is_dir(),
-        };
+        let is_same = self.lock.as_ref().map_or_else(|| self.folder.is_dir(), |lock| lock::is_at(lock, &self.folder));
         if is_same { Ok(()) } else { Err(Error::Gone(self.folder.clone())) }
     }
 

@@ -48,10 +48,8 @@ pub fn same(asked: &str, found: &str, default_unit: f64) -> bool {
     if asked.eq_ignore_ascii_case(found) || (truth(asked).is_some() && truth(asked) == truth(found)) {
         return true;
     }
-    match (number(asked, default_unit), number(found, default_unit)) {
-        (Some(asked), Some(found)) => (asked - found).abs() <= asked.abs() * 1e-9,
-        _ => false,
-    }
+    let numbers = number(asked, default_unit).zip(number(found, default_unit));
+    numbers.is_some_and(|(asked, found)| (asked - found).abs() <= asked.abs() * 1e-9)
 }
 
 /// Bytes or seconds of a unit that a server names beside a bare number (`8kB`, `ms`); 1 when it names none.

@@ -361,10 +361,8 @@ impl Error {
 
     /// What the server or its program said last.
     pub fn log(&self) -> &str {
-        match self {
-            Error::Program { log, .. } | Error::Slow { log, .. } => log,
-            _ => "",
-        }
+        let (Error::Program { log, .. } | Error::Slow { log, .. }) = self else { return "" };
+        log
     }
 
     /// What the server complains of, in one line without its time: the first that it calls an error, else its last; where it

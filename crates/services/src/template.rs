@@ -218,10 +218,8 @@ fn read(from: &Path, piece: &mut [u8], see: &mut See) -> Result<(u64, u32), Erro
 fn give(path: &Path, mode: u32, owner: Option<&User>) -> Result<(), Error> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
         .map_err(Error::file("set the mode of", path))?;
-    match owner {
-        Some(user) => chown(path, Some(user.uid), Some(user.gid)).map_err(Error::file("change the owner of", path)),
-        None => Ok(()),
-    }
+    let Some(user) = owner else { return Ok(()) };
+    chown(path, Some(user.uid), Some(user.gid)).map_err(Error::file("change the owner of", path))
 }
 
 /// Moves a file to another filesystem, with its owner and mode.

@@ -133,10 +133,8 @@ pub enum Error {
 impl Error {
     /// What a program or the kernel said, where that explains the failure.
     pub fn log(&self) -> Option<&str> {
-        match self {
-            Error::Program { log, .. } | Error::Mount { log, .. } => Some(log),
-            _ => None,
-        }
+        let (Error::Program { log, .. } | Error::Mount { log, .. }) = self else { return None };
+        Some(log)
     }
 
     /// Whether the guard refused: exit status 4.

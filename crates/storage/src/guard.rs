@@ -95,10 +95,7 @@ impl Cleared {
 /// # Errors
 /// When the device would be refused (exit status 4) or can't be read.
 pub fn check_device(settings: &StorageSettings, images: &Path) -> Result<(), Error> {
-    match settings.device {
-        Device::Block => clear_block(settings, images).map(drop),
-        _ => Ok(()),
-    }
+    if settings.device == Device::Block { clear_block(settings, images).map(drop) } else { Ok(()) }
 }
 
 /// Attaches an image of ours and clears it.

@@ -242,10 +242,8 @@ fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), Error> {
 
 /// Refuses an image that another process has attached.
 pub(crate) fn refuse_used(image: &Path) -> Result<(), Error> {
-    match loop_device::lasting_holder(image) {
-        Some(holder) => Err(Error::Refused(Refusal::new(image, format!("is in use as /dev/{holder}")))),
-        None => Ok(()),
-    }
+    let Some(holder) = loop_device::lasting_holder(image) else { return Ok(()) };
+    Err(Error::Refused(Refusal::new(image, format!("is in use as /dev/{holder}"))))
 }
 
 #[cfg(test)]

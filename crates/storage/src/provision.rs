@@ -24,6 +24,7 @@ use crate::trial_folder::{DATA_FOLDER, TrialFolder};
 use crate::virtual_disk::{self, Attached};
 use observe::durability::Durability;
 use observe::mountinfo;
+use observe::sampler::Place;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -68,10 +69,11 @@ pub fn provision(
 
 impl Mounted {
     /// Where the data lie, for whoever asks what they take.
-    pub fn place(&self) -> observe::sampler::Place<'_> {
-        match self.trial_folder {
-            Some(_) => observe::sampler::Place::Folder(&self.data_folder),
-            None => observe::sampler::Place::Filesystem(&self.data_folder),
+    pub fn place(&self) -> Place<'_> {
+        if self.trial_folder.is_some() {
+            Place::Folder(&self.data_folder)
+        } else {
+            Place::Filesystem(&self.data_folder)
         }
     }
 }
@@ -153,10 +155,8 @@ struct Devices {
 impl Devices {
     /// Takes our marks off a block device, which is not mounted any more.
     fn leave(&mut self) -> Result<(), Error> {
-        match (self.to_leave.take(), &self.device) {
-            (Some(images), Some(device)) => guard::leave(device, &images),
-            _ => Ok(()),
-        }
+        let (Some(images), Some(device)) = (self.to_leave.take(), &self.device) else { return Ok(()) };
+        guard::leave(device, &images)
     }
 }
 
@@ -223,19 +223,15 @@ impl Making<'_, '_> {
     fn volume(&mut self) -> Result<Cleared, Error> {
         let disks = self.settings.disks().into_iter().map(|(what, bytes)| self.disk(&what, bytes));
         let mut disks = disks.collect::<Result<Vec<_>, _>>()?;
-        match Layer::stripe(self.settings) {
-            Some(stripe) => self.lay(stripe, "device", disks),
-            None => Ok(disks.pop().expect("a volume has a disk")),
-        }
+        let Some(stripe) = Layer::stripe(self.settings) else { return Ok(disks.pop().expect("a volume has a disk")) };
+        self.lay(stripe, "device", disks)
     }
 
     /// An image as a disk, as slow as it is asked to be.
     fn disk(&mut self, what: &str, bytes: u64) -> Result<Cleared, Error> {
         let image = self.attach(what, bytes)?;
-        match Layer::delay(self.settings) {
-            Some(delay) => self.lay(delay, what, vec![image]),
-            None => Ok(image),
-        }
+        let Some(delay) = Layer::delay(self.settings) else { return Ok(image) };
+        self.lay(delay, what, vec![image])
     }
 
     /// Lays a layer over what was made so far.

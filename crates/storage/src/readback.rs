@@ -51,10 +51,7 @@ pub fn reads_back(filesystem: &str, device: &str, mount_point: &str) -> Vec<Stri
     let superblock = filesystems::filesystem(filesystem).and_then(|row| row.superblock.as_ref());
     let Some(superblock) = superblock else { return Vec::new() };
     let command = |(words, about): &(&[&str], About)| {
-        let place = match about {
-            About::Device => device,
-            About::MountPoint => mount_point,
-        };
+        let place = if matches!(about, About::Device) { device } else { mount_point };
         [&[superblock.program], *words, &[place]].concat().join(" ")
     };
     superblock.questions.iter().map(command).collect()
@@ -65,10 +62,7 @@ pub(crate) fn superblock(settings: &StorageSettings, device: &Path, mount_point:
     let row = settings.row();
     let Some(superblock) = &row.superblock else { return Ok(Facts::new()) };
     let answer = |(words, about): &(&[&str], About)| {
-        let about = match about {
-            About::Device => device,
-            About::MountPoint => mount_point,
-        };
+        let about = if matches!(about, About::Device) { device } else { mount_point };
         let words: Vec<&OsStr> = words.iter().map(OsStr::new).chain([about.as_os_str()]).collect();
         program::run(superblock.program, &words, row.package)?.success()
     };

@@ -121,10 +121,7 @@ pub enum Sector {
 impl Sector {
     /// Its size.
     pub fn bytes(self) -> u32 {
-        match self {
-            Sector::Small => 512,
-            Sector::Page => 4096,
-        }
+        if self == Sector::Small { 512 } else { 4096 }
     }
 }
 

@@ -45,13 +45,11 @@ impl Attached {
     }
 
     fn attach(file: &Path, settings: &StorageSettings) -> Result<Attached, Error> {
-        match guest_disk::of_image(file) {
-            Some(disk) => Ok(Attached::Disk(disk)),
-            None => {
-                let opened = loop_device::open(file)?;
-                LoopDevice::attach(&opened, file, Some(settings.unit.bytes())).map(Attached::Loop)
-            }
+        if let Some(disk) = guest_disk::of_image(file) {
+            return Ok(Attached::Disk(disk));
         }
+        let opened = loop_device::open(file)?;
+        LoopDevice::attach(&opened, file, Some(settings.unit.bytes())).map(Attached::Loop)
     }
 
     fn forget(&self) -> Result<(), Error> {

@@ -77,10 +77,8 @@ impl<'a> Value<'a> {
 
     /// As text, when it is text.
     pub fn text(self) -> Option<&'a str> {
-        match self {
-            Value::Text(text) => std::str::from_utf8(text).ok(),
-            Value::Null | Value::Integer(_) | Value::Double(_) => None,
-        }
+        let Value::Text(text) = self else { return None };
+        std::str::from_utf8(text).ok()
     }
 }
 

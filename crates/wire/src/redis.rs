@@ -149,10 +149,7 @@ impl Reading {
                         continue;
                     }
                 },
-                b'*' => match length(&bytes[line], i64::from(u32::MAX))? {
-                    None => Item::Nil,
-                    Some(count) => Item::Array(count),
-                },
+                b'*' => length(&bytes[line], i64::from(u32::MAX))?.map_or(Item::Nil, Item::Array),
                 other => return Err(Error::Protocol(format!("no reply begins with {:?}", char::from(other)))),
             };
             self.at = end;

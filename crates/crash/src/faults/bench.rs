@@ -366,10 +366,7 @@ fn load(
 
 /// Before the disk fails, nothing else does.
 fn well(transcript: &Transcript) -> Result<(), Broken> {
-    match transcript.errors.first() {
-        Some(error) => Err(Broken::Well(error.clone())),
-        None => Ok(()),
-    }
+    transcript.errors.first().map_or(Ok(()), |error| Err(Broken::Well(error.clone())))
 }
 
 fn words(asked: &Asked) -> String {

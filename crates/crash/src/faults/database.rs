@@ -45,13 +45,11 @@ impl Database {
     /// # Errors
     /// What it says when it does not start.
     pub fn start(&mut self, data: &Path) -> Result<sql::Place, String> {
-        match self {
-            Database::Embedded => Ok(sql::Place { data_folder: data.into(), server: None }),
-            Database::Served(server) => {
-                server.settle(data).map_err(|error| error.to_string())?;
-                server.start()
-            }
-        }
+        let Database::Served(server) = self else {
+            return Ok(sql::Place { data_folder: data.into(), server: None });
+        };
+        server.settle(data).map_err(|error| error.to_string())?;
+        server.start()
     }
 
     /// Starts it again after a failure, as an administrator does.
@@ -100,13 +98,9 @@ impl Database {
     /// # Errors
     /// When they can't be let go.
     pub fn clear(&mut self) -> io::Result<()> {
-        match self {
-            Database::Embedded => Ok(()),
-            Database::Served(server) => {
-                server.place = None;
-                server.stage.clear()
-            }
-        }
+        let Database::Served(server) = self else { return Ok(()) };
+        server.place = None;
+        server.stage.clear()
     }
 
     /// What it has said so far of what it calls errors.

@@ -108,13 +108,9 @@ impl Guest {
         if end == End::Finished {
             sink(Record::Step { name: "stop guest".into(), seconds: last_heard.elapsed().as_secs_f64() });
         }
-        Ok(match end {
-            End::Failed(failure) => {
-                let said = std::fs::read(&log).unwrap_or_default();
-                End::Failed(with_panic(failure, &String::from_utf8_lossy(&said)))
-            }
-            other => other,
-        })
+        let End::Failed(failure) = end else { return Ok(end) };
+        let said = std::fs::read(&log).unwrap_or_default();
+        Ok(End::Failed(with_panic(failure, &String::from_utf8_lossy(&said))))
     }
 
     /// Makes the image files alike, and gives their paths in the work folder.

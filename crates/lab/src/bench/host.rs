@@ -129,10 +129,8 @@ impl Up<'_> {
         if killed == 0 || end == End::Interrupted {
             return end;
         }
-        let mut failure = match end {
-            End::Failed(failure) => failure,
-            _ => Failure { step: "run".into(), ..Failure::default() },
-        };
+        let in_the_run = Failure { step: "run".into(), ..Failure::default() };
+        let mut failure = if let End::Failed(failure) = end { failure } else { in_the_run };
         let (limit, were) = (format_bytes(limit.bytes()), if killed == 1 { "was" } else { "were" });
         let cause = format!(
             "out of memory: {killed} of the trial's processes {were} ended by the kernel, as `memory` limits it to {limit}"

@@ -91,10 +91,7 @@ pub enum What {
 impl What {
     /// In words, as the terminal says it.
     pub fn words(self) -> &'static str {
-        match self {
-            What::PowerCuts => "power cuts",
-            What::Faults => "faults",
-        }
+        if self == What::PowerCuts { "power cuts" } else { "faults" }
     }
 }
 

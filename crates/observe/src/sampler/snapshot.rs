@@ -29,10 +29,8 @@ impl Targets {
             Some(Place::Folder(path)) => (None, Some(path.to_path_buf())),
             None => (None, None),
         };
-        let device = match device {
-            Some(device) => disk::device_name(device),
-            None => filesystem.as_deref().or(folder.as_deref()).and_then(disk::disk_under),
-        };
+        let under = || filesystem.as_deref().or(folder.as_deref()).and_then(disk::disk_under);
+        let device = device.map_or_else(under, disk::device_name);
         let backing = device.as_deref().and_then(disk::disk_below_loop);
         Targets { device, log: log.and_then(disk::device_name), backing, filesystem, folder }
     }

@@ -109,10 +109,8 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
 
     /// Undecided units that were read before they were overwritten, in order; where nobody saw that, all.
     pub fn units_read(&self) -> Vec<Unit> {
-        match &self.done {
-            Some(done) => done.read.clone(),
-            None => self.history.points()[self.point].undecided.keys().copied().collect(),
-        }
+        let undecided = || self.history.points()[self.point].undecided.keys().copied().collect();
+        self.done.as_ref().map_or_else(undecided, |done| done.read.clone())
     }
 
     fn was_read(&mut self, sectors: Sectors) {

@@ -137,13 +137,8 @@ fn start(options: &Options) -> Result<Shared, Error> {
             eprintln!("powercut: the disk can't be served any more: {error}");
         }
     };
-    match std::thread::Builder::new().name("disk".into()).spawn(serve) {
-        Ok(_) => Ok(content),
-        Err(error) => {
-            fuse::detach(&options.mount_point);
-            Err(Error::Start(error))
-        }
-    }
+    let served = std::thread::Builder::new().name("disk".into()).spawn(serve);
+    served.map(|_| content).map_err(Error::Start).inspect_err(|_| fuse::detach(&options.mount_point))
 }
 
 /// Tells the kernel that pages of other filesystems wait for this process, and that it must not wait for them: neither when it
@@ -207,13 +202,10 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
             injector.is_mended = true;
             Answer::Done
         }
-        (
-            Order::Show { .. } | Order::Read | Order::Fail { .. } | Order::Struck | Order::Traced | Order::Mend,
-            Content::Recording(_),
-        ) => refused("the disk shows no images yet: `explore` comes before"),
-        (Order::Begin | Order::Stop, Content::Exploring(..)) => refused("the disk records no more: it shows images"),
         (_, Content::Failing) => refused("the disk was made to fail, and `explore` alone brings it back"),
         (Order::Break, _) => unreachable!("it is done without an answer"),
+        (_, Content::Recording(_)) => refused("the disk shows no images yet: `explore` comes before"),
+        (_, Content::Exploring(..)) => refused("the disk records no more: it shows images"),
     })
 }
 

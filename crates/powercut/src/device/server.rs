@@ -148,10 +148,8 @@ impl Server {
                 self.held.push(held);
             }
         }
-        let next = |held: &Held| match held.is_refused {
-            true => held.until_nanoseconds.min(now + MENDED_LOOK_NANOSECONDS),
-            false => held.until_nanoseconds,
-        };
+        let look = |held: &Held| if held.is_refused { now + MENDED_LOOK_NANOSECONDS } else { u64::MAX };
+        let next = |held: &Held| held.until_nanoseconds.min(look(held));
         self.held.iter().map(next).min()
     }
 
@@ -222,12 +220,10 @@ impl Server {
         if let Action::Damage(damage) = action {
             pending.reply = Reply::Read { offset, bytes, damage: Some(damage) };
         }
-        match held(action, pending) {
-            Some(held) => self.held.push(held),
-            None => match refusal(action) {
-                Some(error) => self.connection.refuse(unique, error),
-                None => finish(&self.connection, &mut content, pending, &mut self.scratch),
-            },
+        match (held(action, pending), refusal(action)) {
+            (Some(held), _) => self.held.push(held),
+            (None, Some(error)) => self.connection.refuse(unique, error),
+            (None, None) => finish(&self.connection, &mut content, pending, &mut self.scratch),
         }
     }
 

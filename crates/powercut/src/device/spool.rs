@@ -62,11 +62,8 @@ impl Spool {
 
     /// Why the thread ended.
     fn failure(&mut self) -> io::Error {
-        let ended = self.thread.take().map(JoinHandle::join);
-        match ended {
-            Some(Ok(Err(error))) => error,
-            _ => io::Error::other("the thread that writes it has ended"),
-        }
+        let ended = || io::Error::other("the thread that writes it has ended");
+        self.thread.take().and_then(|thread| thread.join().ok()?.err()).unwrap_or_else(ended)
     }
 }
 

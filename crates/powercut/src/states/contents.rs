@@ -53,10 +53,7 @@ impl Contents {
     /// The content that stands in the log from a byte on.
     pub(super) fn find(&mut self, log: &[u8], offset: usize) -> Content {
         let hash = XxHash3_128::oneshot(&log[offset..offset + self.unit_bytes]);
-        match self.by_hash.get(&hash) {
-            Some(&known) => known,
-            None => self.add(hash, Place::Log(offset)),
-        }
+        self.by_hash.get(&hash).copied().unwrap_or_else(|| self.add(hash, Place::Log(offset)))
     }
 
     /// A content that was put together.

@@ -121,10 +121,7 @@ impl CrashPoints {
                 Held::Medium { before, .. } => changes[change].submitted < before.get(&unit).copied().unwrap_or(0),
             };
             let content = open.content(store, is_there);
-            let is_kept = match &mut self.held {
-                Held::Coin(chance) => chance.index(2) == 0,
-                Held::Medium { .. } => true,
-            };
+            let is_kept = if let Held::Coin(chance) = &mut self.held { chance.index(2) == 0 } else { true };
             if content != durable && is_kept {
                 held.push((unit, content));
             }

@@ -81,10 +81,8 @@ impl<'a> Site<'a> {
         let said =
             self.run(host, &[Some(file.as_path()), argument, Some(&input)].into_iter().flatten().collect::<Vec<_>>())?;
         let log = said.last_lines();
-        match said.stdout.trim_end().ends_with(DONE) {
-            true => Ok(()),
-            false => Err(Error::Program { program: format!("php for {host}"), status: "a failure".into(), log }),
-        }
+        let failed = Error::Program { program: format!("php for {host}"), status: "a failure".into(), log };
+        if said.stdout.trim_end().ends_with(DONE) { Ok(()) } else { Err(failed) }
     }
 
     /// Runs a PHP program for a host.
