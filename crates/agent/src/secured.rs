@@ -68,6 +68,8 @@ fn own(pairing: &Pairing) -> io::Result<Arc<CertifiedKey>> {
     Ok(Arc::new(CertifiedKey::new(vec![public], key)))
 }
 
+type Signature = Result<HandshakeSignatureValid, rustls::Error>;
+
 /// Takes one key, whose owner must have its private part.
 #[derive(Debug)]
 struct Pinned {
@@ -89,12 +91,7 @@ impl Pinned {
 /// What both sides check alike: who has signed, of raw keys. TLS 1.2 is not spoken.
 macro_rules! of_raw_keys {
     () => {
-        fn verify_tls12_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        fn verify_tls12_signature(&self, _: &[u8], _: &CertificateDer, _: &DigitallySignedStruct) -> Signature {
             Err(rustls::Error::General("only TLS 1.3".into()))
         }
 
@@ -103,7 +100,7 @@ macro_rules! of_raw_keys {
             message: &[u8],
             key: &CertificateDer,
             signed: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        ) -> Signature {
             let key = SubjectPublicKeyInfoDer::from(key.as_ref());
             verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
         }

@@ -1,6 +1,6 @@
 //! A database that is asked what is there after power cuts.
 
-use sandbox::stage::{Stage, data_name};
+use sandbox::stage::Stage;
 use sandbox::work::Work;
 use services::service::{self, Place, Service};
 use std::path::Path;
@@ -58,11 +58,7 @@ impl Asked {
         // What can't be read is the data's fault, not the stage's.
         let opened = std::fs::create_dir_all(data).and_then(|()| data.read_dir());
         opened.map_err(service::Error::file("open", data))?;
-        let name = self.kind.name;
-        let user = self.service.user();
-        let data = self.stage.lend(data, &data_name(name), user.as_ref())?;
-        let run = self.stage.folder(name, user.as_ref())?;
-        let place = Place::new(data, run);
+        let place = self.stage.place(data, self.kind.name, self.service.user().as_ref())?;
         asked(&*self.service, &place, questions).map_err(|error| match is_of_machine(&error, &place.data) {
             true => Error::Machine(error),
             false => Error::Service(error),

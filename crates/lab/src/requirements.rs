@@ -44,10 +44,8 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
         let is_driven_here = scenario.client.is_none();
         let driven = |load: &dyn WorkloadSettings| if is_driven_here { load.missing_for_load() } else { Vec::new() };
         let of_load = load.map(|load| [load.missing(), driven(&*load)].concat()).unwrap_or_default();
-        all.extend(of_bench.into_iter().chain(of_client).chain(of_load).map(|what| (scenario.label.clone(), what)));
-        for missing in missing_services(scenario) {
-            all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
-        }
+        let what = of_bench.into_iter().chain(of_client).chain(of_load).chain(missing_services(scenario));
+        all.extend(what.map(|what| (scenario.label.clone(), what)));
     }
     all
 }
@@ -73,7 +71,8 @@ pub fn refused(plan: &Plan, work: &Path) -> Vec<(String, storage::Error)> {
 }
 
 fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
-    let mut all: Vec<String> = volumes(scenario).flat_map(storage::missing).map(said).collect();
+    let missing = volumes(scenario).flat_map(storage::missing);
+    let mut all: Vec<String> = missing.map(|missing| missing.to_string()).collect();
     let (wanted, available) = (virtual_bytes(scenario), observe::machine::available_bytes());
     if wanted > available {
         let (wanted, available) = (format_bytes(wanted), format_bytes(available));
@@ -93,10 +92,6 @@ fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
     all
 }
 
-fn said(storage::Missing { what, remedy }: storage::Missing) -> String {
-    format!("{what}; {remedy}")
-}
-
 fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
     let kernel = match guest::kernel(&scenario.guest) {
         Ok(kernel) => kernel,
@@ -107,7 +102,7 @@ fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
     let is_known = ::guest::kernel::modules_folder(&kernel.release).is_some();
     let has = |module: &str| !is_known || kernel.has(module);
     let missing = volumes(scenario).flat_map(|settings| storage::missing_in_guest(settings, &has));
-    let mut all: Vec<String> = missing.map(said).collect();
+    let mut all: Vec<String> = missing.map(|missing| missing.to_string()).collect();
     if !is_known && volumes(scenario).any(|settings| !storage::kernel_modules(settings).is_empty()) {
         let release = &kernel.release;
         all.push(format!(
@@ -163,9 +158,9 @@ fn missing_for_client(scenario: &PlannedScenario) -> Option<String> {
     }
 }
 
-fn missing_services(scenario: &PlannedScenario) -> Vec<services::service::Missing> {
+fn missing_services(scenario: &PlannedScenario) -> Vec<String> {
     let load = workloads::settings(&scenario.workload, &scenario.parameters);
     let names = load.map(|load| load.services()).unwrap_or_default();
     let wanted = services::wanted(&names, &scenario.services);
-    wanted.iter().filter_map(|service| service.settings.missing()).collect()
+    wanted.iter().filter_map(|service| Some(service.settings.missing()?.to_string())).collect()
 }

@@ -144,18 +144,10 @@ impl Trial<'_> {
         runs: u32,
         progress: &'a mut dyn FnMut(f64, f64),
     ) -> Context<'a> {
-        Context {
-            data_folder: reached.data.clone(),
-            server: reached.server.clone(),
-            sockets: reached.sockets.clone(),
-            cache_folder: self.work.cache(),
-            seed,
-            goes_on: false,
-            runs,
-            client_cpus: self.cpus.client.clone(),
-            interrupted: &STOP,
-            progress,
-        }
+        let (data_folder, server, sockets) = (reached.data.clone(), reached.server.clone(), reached.sockets.clone());
+        let (cache_folder, client_cpus) = (self.work.cache(), self.cpus.client.clone());
+        let (goes_on, interrupted) = (false, &STOP);
+        Context { data_folder, server, sockets, cache_folder, seed, goes_on, runs, client_cpus, interrupted, progress }
     }
 
     /// Makes the filesystems, starts the servers, lets `act` do with them what it will, and takes all away again. Servers that `act`

@@ -41,14 +41,10 @@ impl Tune {
     pub fn new(plan: &Plan, known: Vec<Decision>, left_out: &[bool]) -> Tune {
         let scenarios = crate::resume::scenarios(plan);
         let of_workload = |workload: &String| groups(plan, (&scenarios, left_out), workload);
-        Tune {
-            mode: plan.design.mode,
-            groups: plan.workloads().iter().flat_map(of_workload).collect(),
-            labels: scenarios.iter().map(|scenario| scenario.label.clone()).collect(),
-            baselines: scenarios.iter().map(|scenario| scenario.baseline).collect(),
-            known,
-            worse: vec![false; scenarios.len()],
-        }
+        let groups = plan.workloads().iter().flat_map(of_workload).collect();
+        let labels = scenarios.iter().map(|scenario| scenario.label.clone()).collect();
+        let baselines = scenarios.iter().map(|scenario| scenario.baseline).collect();
+        Tune { mode: plan.design.mode, groups, labels, baselines, known, worse: vec![false; scenarios.len()] }
     }
 
     /// Whether a scenario is measured no further.
@@ -146,13 +142,9 @@ impl Tune {
             let others: Vec<usize> = standing.into_iter().filter(|cell| *cell != pick).collect();
             let runner_up = nearest(&observations, pick, &others).or_else(|| nearest(&observations, pick, &fallen));
             let label = |cell: usize| self.labels[group.members[cell]].clone();
-            Some(Finalists {
-                round,
-                workload: group.workload.clone(),
-                pick: label(pick),
-                runner_up: runner_up.map(label),
-                baseline: group.baseline.map(|scenario| self.labels[scenario].clone()),
-            })
+            let (workload, pick, runner_up) = (group.workload.clone(), label(pick), runner_up.map(label));
+            let baseline = group.baseline.map(|scenario| self.labels[scenario].clone());
+            Some(Finalists { round, workload, pick, runner_up, baseline })
         };
         let found: Vec<Finalists> = self.groups.iter().filter_map(of_group).collect();
         self.known.extend(found.iter().cloned().map(Decision::Confirm));

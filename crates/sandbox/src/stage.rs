@@ -5,6 +5,7 @@
 
 use crate::isolation;
 use crate::work::Work;
+use services::service::{Place, User};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ impl Stage {
     ///
     /// # Errors
     /// When one of that fails.
-    pub fn lend(&mut self, from: &Path, name: &str, owner: Option<&services::service::User>) -> io::Result<PathBuf> {
+    pub fn lend(&mut self, from: &Path, name: &str, owner: Option<&User>) -> io::Result<PathBuf> {
         std::fs::create_dir_all(from)?;
         let bound = self.bind(from, name)?;
         give(&bound, owner)?;
@@ -76,13 +77,22 @@ impl Stage {
     ///
     /// # Errors
     /// When it can't be made.
-    pub fn folder(&self, name: &str, owner: Option<&services::service::User>) -> io::Result<PathBuf> {
+    pub fn folder(&self, name: &str, owner: Option<&User>) -> io::Result<PathBuf> {
         let path = self.folder.join(name);
         std::fs::create_dir(&path)?;
         give(&path, owner)?;
         // Another server's user walks in to its socket.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o711))?;
         Ok(path)
+    }
+
+    /// Where a service finds the data of this folder, lent by its own name, and runs.
+    ///
+    /// # Errors
+    /// When they can't be bound, or its folder can't be made.
+    pub fn place(&mut self, data: &Path, service: &str, owner: Option<&User>) -> io::Result<Place> {
+        let data = self.lend(data, &data_name(service), owner)?;
+        Ok(Place::new(data, self.folder(service, owner)?))
     }
 
     /// Takes all from it, for the next server; what was bound is seen where it was.
@@ -103,7 +113,7 @@ pub fn data_name(service: &str) -> String {
 }
 
 /// Makes a folder a user's own; one that is, is not written.
-fn give(path: &Path, owner: Option<&services::service::User>) -> io::Result<()> {
+fn give(path: &Path, owner: Option<&User>) -> io::Result<()> {
     const MODE: u32 = 0o700;
     let found = std::fs::metadata(path)?;
     if let Some(user) = owner.filter(|user| (user.uid, user.gid) != (found.uid(), found.gid())) {

@@ -180,13 +180,10 @@ impl ServiceSettings for ApacheSettings {
         let found =
             format!("grep -rniE '^\\s*({names})\\s' /etc/apache2/  # what stands in a virtual host holds there");
         let found = (!names.is_empty()).then_some(found);
-        let own = Configuration {
-            path: "/etc/apache2/conf-enabled/surefoot.conf".into(),
-            before,
-            text: directives(&self.settings),
-            after: vec!["apache2ctl -t  # before it is reloaded or started again".into()],
-            checks: ["apache2ctl -M | grep mpm_".into()].into_iter().chain(found).collect(),
-        };
+        let path = "/etc/apache2/conf-enabled/surefoot.conf".into();
+        let after = vec!["apache2ctl -t  # before it is reloaded or started again".into()];
+        let checks = std::iter::once("apache2ctl -M | grep mpm_".into()).chain(found).collect();
+        let own = Configuration { path, before, text: directives(&self.settings), after, checks };
         let php = self.runs_php().then(|| self.php.file("apache2", "VERSION", "php"));
         std::iter::once(own).chain(php.flatten()).collect()
     }

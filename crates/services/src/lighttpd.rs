@@ -94,13 +94,10 @@ impl ServiceSettings for LighttpdSettings {
     /// With `:=` a directive may stand there already; with `=` lighttpd refuses the second one.
     fn files(&self, _setup: &Setup) -> Vec<Configuration> {
         let lines = self.settings.iter().map(|(name, value)| format!("{name} := {}\n", written(value)));
-        let own = Configuration {
-            path: "/etc/lighttpd/conf-enabled/90-surefoot.conf".into(),
-            text: lines.collect(),
-            after: vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf  # before it is started again".into()],
-            checks: vec!["lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()],
-            ..Configuration::default()
-        };
+        let path = "/etc/lighttpd/conf-enabled/90-surefoot.conf".into();
+        let after = vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf  # before it is started again".into()];
+        let checks = vec!["lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()];
+        let own = Configuration { path, text: lines.collect(), after, checks, ..Configuration::default() };
         let php = (self.php_form != PhpForm::None).then(|| self.php.file("cgi", "VERSION", "php-cgi"));
         Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php.flatten()).collect()
     }

@@ -92,15 +92,11 @@ impl ServiceSettings for PhpFpmSettings {
     fn files(&self, setup: &Setup) -> Vec<Configuration> {
         let lines: String = self.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
         let version = if setup.version.is_empty() { "VERSION" } else { &setup.version };
-        let pool = Configuration {
-            path: format!("/etc/php/{version}/fpm/pool.d/zz-surefoot.conf"),
-            before: vec![
-                "# www is Debian's pool; PHP-FPM does not start with a pool of a name that has no address yet.".into(),
-            ],
-            text: format!("[www]\n{lines}"),
-            after: vec![format!("php-fpm{version} -t  # before it is reloaded or started again")],
-            checks: vec![format!("php-fpm{version} -tt")],
-        };
+        let path = format!("/etc/php/{version}/fpm/pool.d/zz-surefoot.conf");
+        let before = "# www is Debian's pool; PHP-FPM does not start with a pool of a name that has no address yet.";
+        let after = vec![format!("php-fpm{version} -t  # before it is reloaded or started again")];
+        let (before, checks) = (vec![before.into()], vec![format!("php-fpm{version} -tt")]);
+        let pool = Configuration { path, before, text: format!("[www]\n{lines}"), after, checks };
         let php = self.php.file("fpm", version, &format!("php-fpm{version}"));
         Some(pool).filter(|_| !lines.is_empty()).into_iter().chain(php).collect()
     }

@@ -105,6 +105,12 @@ fn of_unknown(name: &str) -> Durability {
     Durability::because(Class::MayCorrupt, format!("surefoot does not know what {name} keeps"))
 }
 
+/// Of a filesystem that never has a journal.
+pub(crate) fn without_journal(name: &str) -> Durability {
+    let why = "has no journal: metadata is written in no order, and fsck may drop or mix files";
+    Durability::because(Class::MayCorrupt, format!("{name} {why}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

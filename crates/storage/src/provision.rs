@@ -70,11 +70,8 @@ pub fn provision(
 impl Mounted {
     /// Where the data lie, for whoever asks what they take.
     pub fn place(&self) -> Place<'_> {
-        if self.trial_folder.is_some() {
-            Place::Folder(&self.data_folder)
-        } else {
-            Place::Filesystem(&self.data_folder)
-        }
+        let place = if self.trial_folder.is_some() { Place::Folder } else { Place::Filesystem };
+        place(&self.data_folder)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The database on the disk that fails: embedded, or a server that is started, ended and started again.
 
 use load::sql;
-use sandbox::stage::{Stage, data_name};
+use sandbox::stage::Stage;
 use sandbox::work::Work;
 use services::service::{self, Place, Running, Service};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Messages of a server that are looked through, at most.
 const MESSAGES_BYTES_MAX: usize = 1 << 20;
@@ -116,10 +116,7 @@ impl Database {
 
 impl Server {
     fn settle(&mut self, data: &Path) -> io::Result<()> {
-        let (name, user) = (self.kind.name, self.service.user());
-        let data: PathBuf = self.stage.lend(data, &data_name(name), user.as_ref())?;
-        let run = self.stage.folder(name, user.as_ref())?;
-        self.place = Some(Place::new(data, run));
+        self.place = Some(self.stage.place(data, self.kind.name, self.service.user().as_ref())?);
         Ok(())
     }
 

@@ -136,13 +136,9 @@ impl Guest {
         let cache = inside(&self.work.guest()).join(CACHE_DISK);
         let disks: Vec<&Path> = std::iter::once(&*cache).chain(images.iter().map(PathBuf::as_path)).collect();
         let recording = spec.cut.as_ref().map(|cut| RecordingDisk::of(spec, cut));
-        let machine = Machine {
-            memory_bytes: memory_bytes(&spec.guest),
-            disks: disks.len() + usize::from(recording.is_some()),
-            init: &self.program,
-            word: INIT_WORD,
-            scratch: &inside(&scratch(&self.work)),
-        };
+        let (memory_bytes, scratch) = (memory_bytes(&spec.guest), inside(&scratch(&self.work)));
+        let count = disks.len() + usize::from(recording.is_some());
+        let machine = Machine { memory_bytes, disks: count, init: &self.program, word: INIT_WORD, scratch: &scratch };
         let mut command = Command::new(&self.program);
         command.arg("guest").args(disks.iter().flat_map(|disk| [OsStr::new("--disk"), disk.as_os_str()]));
         if let Some(disk) = recording {

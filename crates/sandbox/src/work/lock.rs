@@ -34,13 +34,10 @@ impl Holder {
     /// This process, now.
     pub fn this_process(results: Option<&Path>) -> Holder {
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-        Holder {
-            process: std::process::id(),
-            command: words.join(" "),
-            host: nix::unistd::gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into()),
-            since: std::time::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64()),
-            results: results.map(|path| path.display().to_string()),
-        }
+        let host = nix::unistd::gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into());
+        let since = std::time::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64());
+        let results = results.map(|path| path.display().to_string());
+        Holder { process: std::process::id(), command: words.join(" "), host, since, results }
     }
 
     fn lives(&self) -> bool {

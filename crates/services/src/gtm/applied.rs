@@ -11,13 +11,11 @@ pub fn files(settings: &BTreeMap<String, String>, journal: &str, setup: &Setup) 
     let journaling = journaling.map(|text| {
         format!("mupip set \"{text}\" -region DEFAULT  # a database that has a journal goes on in this file")
     });
-    vec![Configuration {
-        path: "surefoot.gde, given to `mumps -run GDE`".into(),
-        before: vec!["# Of a database that is made anew: one that is there keeps its layout.".into()],
-        text: format!("change -segment DEFAULT{}\nchange -region DEFAULT{}\nexit\n", of(true), of(false)),
-        after: std::iter::once("mupip create".into()).chain(journaling).collect(),
-        checks: vec!["mupip dumpfhead -region DEFAULT".into()],
-    }]
+    let path = "surefoot.gde, given to `mumps -run GDE`".into();
+    let before = vec!["# Of a database that is made anew: one that is there keeps its layout.".into()];
+    let text = format!("change -segment DEFAULT{}\nchange -region DEFAULT{}\nexit\n", of(true), of(false));
+    let after = std::iter::once("mupip create".into()).chain(journaling).collect();
+    vec![Configuration { path, before, text, after, checks: vec!["mupip dumpfhead -region DEFAULT".into()] }]
 }
 
 #[cfg(test)]

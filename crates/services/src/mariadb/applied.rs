@@ -54,13 +54,10 @@ pub fn files(settings: &FreeSettings, keeps_binary_log: bool, setup: &Setup) -> 
     let active: String = active.into_iter().map(|line| line + "\n").collect();
     let held_back = held_back(NEW_DATA, &of_new_data) + &held_back(REPLICATION, &of_replication);
     let server = Server::of(setup);
-    vec![Configuration {
-        path: server.file.into(),
-        before: move_log(&server, setup),
-        text: format!("[mysqld]\n{active}{held_back}"),
-        after: vec![format!("{}  # before the server is started again: no error may be said", server.validate)],
-        checks: (!names.is_empty()).then(|| ask(&server, &names)).into_iter().collect(),
-    }]
+    let (path, before) = (server.file.into(), move_log(&server, setup));
+    let after = vec![format!("{}  # before the server is started again: no error may be said", server.validate)];
+    let checks = (!names.is_empty()).then(|| ask(&server, &names)).into_iter().collect();
+    vec![Configuration { path, before, text: format!("[mysqld]\n{active}{held_back}"), after, checks }]
 }
 
 /// What the two servers have under other names.

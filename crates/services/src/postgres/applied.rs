@@ -50,13 +50,9 @@ pub fn files(
     let validate = format!(
         "sudo -u postgres /usr/lib/postgresql/{version}/bin/postgres -D {folder} -C config_file  # before a restart: no error may be said"
     );
-    vec![Configuration {
-        path: format!("{folder}/conf.d/surefoot.conf"),
-        before,
-        after: (!text.is_empty()).then_some(validate).into_iter().collect(),
-        checks: checks(&active, setup),
-        text,
-    }]
+    let path = format!("{folder}/conf.d/surefoot.conf");
+    let after = (!text.is_empty()).then_some(validate).into_iter().collect();
+    vec![Configuration { path, before, after, checks: checks(&active, setup), text }]
 }
 
 fn is_of_others(name: &str) -> bool {

@@ -21,13 +21,9 @@ pub fn files(asked: &BTreeMap<String, String>, setup: &Setup) -> Vec<Configurati
     let files: Vec<String> = lines(&files).lines().map(String::from).collect();
     let path = format!("/etc/{name}/surefoot.conf");
     let checks = active.keys().map(|setting| format!("{name}-cli CONFIG GET {setting}"));
-    vec![Configuration {
-        before: before(name, &active),
-        text: lines(&active) + &held_back(FILES, &files),
-        after: after(name, &path, &active),
-        checks: checks.chain([format!("{name}-cli INFO keyspace  # as many keys as before")]).collect(),
-        path,
-    }]
+    let checks = checks.chain([format!("{name}-cli INFO keyspace  # as many keys as before")]).collect();
+    let (before, after) = (before(name, &active), after(name, &path, &active));
+    vec![Configuration { before, text: lines(&active) + &held_back(FILES, &files), after, checks, path }]
 }
 
 /// Redis' manual, "Redis persistence", on the change from snapshots to an append-only file; the comments of its redis.conf.

@@ -4,6 +4,8 @@ use crate::filesystem::{Check, Filesystem, MIB, MountType, PLAIN, PLAIN_MOUNT, m
 use crate::signature::at;
 use observe::durability::{Class, Durability};
 
+const UNFLUSHED: &str = "`journal_flush_disabled`: fsync does not flush the journal";
+
 pub(crate) const BCACHEFS: Filesystem = Filesystem {
     name: "bcachefs",
     package: "bcachefs-tools",
@@ -16,11 +18,9 @@ pub(crate) const BCACHEFS: Filesystem = Filesystem {
     mount: MountType {
         name: "bcachefs",
         hidden_defaults: "nodiscard",
-        durability: |options, _| match options.iter().find(|option| *option == "journal_flush_disabled") {
-            Some(option) => {
-                Durability::because(Class::LosesRecent, format!("`{option}`: fsync does not flush the journal"))
-            }
-            None => Durability::full(),
+        durability: |options, _| {
+            let has_none = options.iter().any(|option| option == "journal_flush_disabled");
+            if has_none { Durability::because(Class::LosesRecent, UNFLUSHED) } else { Durability::full() }
         },
         ..PLAIN_MOUNT
     },

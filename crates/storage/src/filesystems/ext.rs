@@ -2,6 +2,7 @@
 //!
 //! Sources: mke2fs(8), the kernel's Documentation/filesystems/ext4, fs/ext4/ext4.h and `ext4_show_options`.
 
+use crate::durability::without_journal;
 use crate::filesystem::{
     About, Check, Command, Conflict, EXTERNAL_LOG, ExternalLog, Facts, Filesystem, JOURNAL, MIB, Mkfs, MountType,
     NOBARRIER, ORDERED, PLAIN, PLAIN_MOUNT, Superblock, WRITEBACK, Wanted, made, mounted,
@@ -22,14 +23,7 @@ pub(crate) const EXT2: Filesystem = Filesystem {
     external_log: None,
     has_journal: |_| false,
     own_presets: &[],
-    mount: MountType {
-        name: "ext2",
-        durability: |_, _| {
-            let why = "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files";
-            Durability::because(Class::MayCorrupt, why)
-        },
-        ..MOUNT
-    },
+    mount: MountType { name: "ext2", durability: |_, _| without_journal("ext2"), ..MOUNT },
     modules: &["ext2"],
     repair_flags: |_| REPAIR,
     signatures: &[],

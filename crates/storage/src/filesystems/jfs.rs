@@ -4,6 +4,9 @@ use crate::filesystem::{Check, Filesystem, MIB, MountType, PLAIN, PLAIN_MOUNT};
 use crate::signature::at;
 use observe::durability::{Class, Durability};
 
+const NO_FLUSHES: &str =
+    "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised";
+
 pub(crate) const JFS: Filesystem = Filesystem {
     name: "jfs",
     package: "jfsutils",
@@ -15,10 +18,7 @@ pub(crate) const JFS: Filesystem = Filesystem {
     mount: MountType {
         name: "jfs",
         hidden_defaults: "integrity nodiscard errors=remount-ro",
-        durability: |_, _| {
-            let why = "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised";
-            Durability::because(Class::MayCorrupt, why)
-        },
+        durability: |_, _| Durability::because(Class::MayCorrupt, NO_FLUSHES),
         ..PLAIN_MOUNT
     },
     modules: &["jfs"],

@@ -2,9 +2,9 @@
 //!
 //! Sources: mkfs.minix(8), include/linux/minix_fs.h, fs/minix (whose fsync is `generic_file_fsync`, which flushes).
 
+use crate::durability::without_journal;
 use crate::filesystem::{Check, Filesystem, MIB, MountType, PLAIN, PLAIN_MOUNT};
 use crate::signature::{Signature, at};
-use observe::durability::{Class, Durability};
 
 pub(crate) const MINIX: Filesystem = Filesystem {
     name: "minix",
@@ -15,15 +15,7 @@ pub(crate) const MINIX: Filesystem = Filesystem {
     check: Some(Check { program: "fsck.minix", flags: &["-f"] }),
     bytes_min: MIB,
     has_journal: |_| false,
-    mount: MountType {
-        name: "minix",
-        flushless: &[],
-        durability: |_, _| {
-            let why = "minix has no journal: metadata is written in no order, and fsck may drop or mix files";
-            Durability::because(Class::MayCorrupt, why)
-        },
-        ..PLAIN_MOUNT
-    },
+    mount: MountType { name: "minix", flushless: &[], durability: |_, _| without_journal("minix"), ..PLAIN_MOUNT },
     modules: &["minix"],
     repair_flags: |_| &["-f", "-a"],
     signatures: &[

@@ -2,7 +2,7 @@
 
 use crate::linux;
 use crate::loop_device::{self, Backing};
-use observe::mountinfo;
+use observe::mountinfo::{self, Mount};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -22,11 +22,8 @@ fn user_by(real: &Path, number: u64, loops: &[Backing], floors: u32) -> Option<S
 fn used_itself(real: &Path, number: u64) -> Option<String> {
     let (major, minor) = linux::major_minor(number);
     let sys = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    let mounts = mountinfo::read();
-    // btrfs shows a made-up number, so the source counts too.
-    let is_it = |mount: &&mountinfo::Mount| mount.device == (major, minor) || Path::new(&mount.source) == real;
-    if let Some(mount) = mounts.iter().find(is_it) {
-        return Some(format!("is mounted at {}", mount.mount_point.display()));
+    if let Some(point) = mounted_at(real, number) {
+        return Some(format!("is mounted at {}", point.display()));
     }
     let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
     if swap_files(&swaps).any(|file| file == real || file.metadata().is_ok_and(|data| data.rdev() == number)) {
@@ -73,11 +70,15 @@ fn used_elsewhere(number: u64, loops: &[Backing], floors: u32) -> Option<String>
 }
 
 fn mounted(device: &Backing) -> String {
-    let mounts = mountinfo::read();
-    let found = mounts
-        .iter()
-        .find(|mount| mount.device == linux::major_minor(device.number) || Path::new(&mount.source) == device.path);
-    found.map_or_else(String::new, |mount| format!(", mounted at {}", mount.mount_point.display()))
+    let point = mounted_at(&device.path, device.number);
+    point.map_or_else(String::new, |point| format!(", mounted at {}", point.display()))
+}
+
+/// btrfs shows a made-up number, so the source counts too.
+fn mounted_at(device: &Path, number: u64) -> Option<PathBuf> {
+    let number = linux::major_minor(number);
+    let is_it = |mount: &Mount| mount.device == number || Path::new(&mount.source) == device;
+    mountinfo::read().into_iter().find(is_it).map(|mount| mount.mount_point)
 }
 
 /// Whether two numbers are one device, or a disk and a partition of it.
