@@ -132,7 +132,8 @@ impl Tune {
             let choices = self.choices((group, values), standings, (safest, rules));
             let choices: Vec<usize> =
                 choices.into_iter().filter(|(_, behind)| behind.is_none()).map(|(it, _)| it).collect();
-            let safe = |cell: &usize| choices.contains(&group.members[*cell]) && has_value(&observations, *cell);
+            let has_value = |cell: usize| observations.rounds.iter().any(|row| row[cell].is_some());
+            let safe = |cell: &usize| choices.contains(&group.members[*cell]) && has_value(*cell);
             let (standing, fallen): (Vec<usize>, Vec<usize>) =
                 (0..group.members.len()).filter(safe).partition(|cell| !self.worse[group.members[*cell]]);
             // Who stalled is no pick, however fast in the other rounds.
@@ -225,10 +226,6 @@ fn groups(plan: &Plan, (scenarios, left_out): (&[Scenario], &[bool]), workload: 
         Group { workload: workload.into(), members, more_is_better, baseline }
     };
     conditions::groups(scenarios, &competing, &conditions).into_iter().map(group).collect()
-}
-
-fn has_value(observations: &Observations, cell: usize) -> bool {
-    observations.rounds.iter().any(|row| row[cell].is_some())
 }
 
 /// The cell with the best geometric mean.

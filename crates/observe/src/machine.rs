@@ -276,7 +276,7 @@ fn chosen(text: &str) -> &str {
     inner.map_or(text, |(word, _)| word)
 }
 
-fn in_gibibytes(bytes: u64) -> String {
+pub(crate) fn in_gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 

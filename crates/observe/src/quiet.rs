@@ -4,6 +4,7 @@
 
 use crate::cpu::{KINDS, Stat, shares};
 use crate::disk;
+use crate::machine::in_gibibytes;
 use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -118,7 +119,7 @@ fn free_space(folder: &Path, bytes: Option<u64>) -> Check {
         let found = format!("{} can't be read", folder.display());
         return check("free space", CheckStatus::Missing, found, "name a folder that exists with --work DIR");
     };
-    let found = format!("{} in {}", gibibytes(bytes), folder.display());
+    let found = format!("{} in {}", in_gibibytes(bytes), folder.display());
     let remedy =
         "free some, or name a folder on a larger disk with --work DIR; `surefoot plan` says how much a study needs";
     check("free space", risky(bytes < FREE_BYTES_MIN), found, remedy)
@@ -151,9 +152,9 @@ fn swap(bytes: Option<(u64, u64)>) -> Check {
     match bytes {
         None => check("swap", CheckStatus::Ok, "unknown", ""),
         Some((0, _)) => check("swap", CheckStatus::Ok, "none", ""),
-        Some((total, 0)) => check("swap", CheckStatus::Ok, format!("{}, not in use", gibibytes(total)), ""),
+        Some((total, 0)) => check("swap", CheckStatus::Ok, format!("{}, not in use", in_gibibytes(total)), ""),
         Some((total, used)) => {
-            let found = format!("{} of {} in use", gibibytes(used), gibibytes(total));
+            let found = format!("{} of {} in use", in_gibibytes(used), in_gibibytes(total));
             check("swap", CheckStatus::Risky, found, "find what fills the memory, then: swapoff -a && swapon -a")
         }
     }
@@ -239,10 +240,6 @@ fn process(text: &str) -> Option<Process> {
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
     // After the name come state (field 3), parent (4), … utime (14), stime (15).
     Some(Process { name, parent: u32::try_from(number(1)?).ok()?, ticks: number(11)?.checked_add(number(12)?)? })
-}
-
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
 #[cfg(test)]

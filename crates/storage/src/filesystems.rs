@@ -14,12 +14,11 @@ mod xfs;
 mod zfs;
 
 use crate::filesystem::{Filesystem, MountType};
-use crate::signature::{Found, Signature};
-use std::io;
-use std::os::unix::fs::FileExt;
+use crate::signature::Signature;
 
 pub(crate) use ext::{EXT4 as DEFAULT, WITHOUT_JOURNAL as PLAIN_OPTIONS};
 pub(crate) use tmpfs::TMPFS;
+pub(crate) use zfs::uberblocks;
 
 /// Those that can be made.
 const MADE: &[Filesystem] = &[
@@ -75,11 +74,6 @@ pub fn version_commands() -> Vec<(&'static str, &'static str)> {
 /// The marks of all that have their places.
 pub(crate) fn signatures() -> impl Iterator<Item = &'static Signature> {
     FILESYSTEMS.iter().flat_map(|row| row.signatures)
-}
-
-/// The marks of those that are to be looked for.
-pub(crate) fn probe_rings(device: &impl FileExt, bytes: u64) -> io::Result<Vec<Found>> {
-    zfs::uberblocks(device, bytes)
 }
 
 #[cfg(test)]

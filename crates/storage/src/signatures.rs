@@ -47,7 +47,8 @@ const SIGNATURES: &[Signature] = &[
     // RAID.
     at("a member of a RAID (mdraid 1.1)", 0, MD),
     at("a member of a RAID (mdraid 1.2)", 0x1000, MD),
-    by_rule("a member of a RAID (mdraid 1.0)", md_end, MD),
+    // 8 KiB before the end, down to 4 KiB (drivers/md/md.c, `super_1_load`).
+    by_rule("a member of a RAID (mdraid 1.0)", |bytes| bytes.checked_sub(0x2000).map(|at| at & !0xfff), MD),
     by_rule("a member of a RAID (mdraid 0.90)", md_old, MD),
     by_rule("a member of a RAID (mdraid 0.90)", md_old, &[0xa9, 0x2b, 0x4e, 0xfc]),
     before_end("a member of a RAID (Intel)", 1024, b"Intel Raid ISM Cfg Sig."),
@@ -86,11 +87,6 @@ fn md_old(bytes: u64) -> Option<u64> {
     (bytes & !0xffff).checked_sub(0x1_0000)
 }
 
-/// mdraid 1.0: 8 KiB before the end, down to 4 KiB (drivers/md/md.c, `super_1_load`).
-fn md_end(bytes: u64) -> Option<u64> {
-    bytes.checked_sub(0x2000).map(|offset| offset & !0xfff)
-}
-
 fn all() -> impl Iterator<Item = &'static Signature> {
     filesystems::signatures().chain(SIGNATURES)
 }
@@ -99,7 +95,7 @@ fn all() -> impl Iterator<Item = &'static Signature> {
 pub(crate) fn probe(device: &impl FileExt, bytes: u64) -> io::Result<Vec<Found>> {
     let found: io::Result<Vec<Option<Found>>> = all().map(|signature| signature.find(device, bytes)).collect();
     let mut found: Vec<Found> = found?.into_iter().flatten().collect();
-    found.extend(filesystems::probe_rings(device, bytes)?);
+    found.extend(filesystems::uberblocks(device, bytes)?);
     Ok(found)
 }
 

@@ -24,8 +24,8 @@ pub(super) fn conduct(session: &mut Session) -> Result<(), Cut> {
         let found: Vec<Decision> = found.into_iter().map(Decision::Screen).collect();
         session.writer.decide(&found)?;
         decisions.extend(found);
-        // A session that goes on does not walk through the screen again.
-        session.forget_failures();
+        // What failed in one phase may do well in the next, and a session that goes on does not walk through the screen again.
+        session.failures_in_a_row.fill(0);
     }
     let left_out = screening::left_out(plan, &decisions);
     session.tune = Tune::new(plan, decisions, &left_out);

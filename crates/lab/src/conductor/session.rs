@@ -32,7 +32,7 @@ pub(super) struct Session<'a> {
     /// Scenarios that a screen left out; none before it is complete.
     pub(super) left_out: Option<Vec<bool>>,
     pub(super) trial_seconds_max: f64,
-    failures_in_a_row: Vec<u32>,
+    pub(super) failures_in_a_row: Vec<u32>,
     started: f64,
 }
 
@@ -85,11 +85,6 @@ impl<'a> Session<'a> {
     /// Whether a scenario failed so often that it is measured no more.
     pub(super) fn is_given_up(&self, scenario: usize) -> bool {
         self.failures_in_a_row[scenario] >= FAILURES_IN_A_ROW_MAX
-    }
-
-    /// What failed in one phase may do well in the next.
-    pub(super) fn forget_failures(&mut self) {
-        self.failures_in_a_row.fill(0);
     }
 
     /// Whether so many more seconds would not fit into the study's time.

@@ -72,7 +72,7 @@ pub(super) struct Open {
     /// What is durable and older than all versions.
     base: Content,
     /// In order of submission; the first one is volatile.
-    versions: Vec<Version>,
+    pub(super) versions: Vec<Version>,
     /// What may be there, once it was asked for.
     legal: Option<Vec<Content>>,
     /// Whether more than that may be there.
@@ -94,11 +94,6 @@ impl Open {
     /// One of its changes was completed.
     pub(super) fn completed(&mut self) {
         self.legal = None;
-    }
-
-    /// Whether nothing is volatile any more.
-    pub(super) fn is_decided(&self) -> bool {
-        self.versions.is_empty()
     }
 
     /// Makes a change durable, with what was completed before it came. What is durable now, if that may be another content.

@@ -264,7 +264,8 @@ impl<'a> Replay<'a> {
             let (before, contents) = (self.durable.get(unit), &self.store.contents);
             self.durable_hash ^= contents.share(unit, before) ^ contents.share(unit, now);
             self.durable.set(unit, now);
-            if open.is_decided() {
+            // Nothing of it is volatile any more.
+            if open.versions.is_empty() {
                 self.open.remove(&unit);
             }
         }

@@ -26,14 +26,10 @@ pub(crate) const NILFS2: Filesystem = Filesystem {
     modules: &["nilfs2"],
     signatures: &[
         at("a nilfs2 filesystem", 0x406, MAGIC),
-        by_rule("a copy of a nilfs2 superblock", |bytes| second_superblock(bytes).map(|start| start + 6), MAGIC),
+        // `NILFS_SB2_OFFSET_BYTES`.
+        by_rule("a copy of a nilfs2 superblock", |all| (all >> 12).checked_sub(1).map(|at| (at << 12) + 6), MAGIC),
     ],
     ..PLAIN
 };
 
 const MAGIC: &[u8] = &[0x34, 0x34];
-
-/// `NILFS_SB2_OFFSET_BYTES`.
-fn second_superblock(bytes: u64) -> Option<u64> {
-    (bytes >> 12).checked_sub(1).map(|block| block << 12)
-}

@@ -5,7 +5,6 @@ use crash::recording::RecordingDisk;
 use crash::recording_disk::Disks;
 use guest::boot;
 use nix::fcntl::{FcntlArg, FdFlag};
-use nix::sched::CpuSet;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use observe::affinity;
@@ -20,12 +19,6 @@ use std::process::Command;
 
 /// Beside the guest's own memory, its file has a gap of up to 1 GiB, of which little is ever used.
 const SCRATCH_BYTES: u64 = 512 << 20;
-
-/// One of the CPUs that we may use, the last. Each system call of a guest's process is a hand-over to the kernel's process and
-/// one back, which on two CPUs is two wake-ups from idle; a guest has one CPU at any rate. Its disks' threads stay free.
-fn one_cpu() -> CpuSet {
-    affinity::set(affinity::cpus().last().map_or(&[], std::slice::from_ref))
-}
 
 /// What a guest is given beside its kernel.
 #[derive(Debug)]
@@ -72,7 +65,9 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
     // Before what is said to the guest's first process.
     command.args(recorded.as_ref().map(Recorded::word)).args(arguments).env("TMPDIR", &scratch).env("HOME", &scratch);
     command.env(guest::registers::LOADED_BY, &library);
-    let cpu = one_cpu();
+    // One of the CPUs that we may use, the last. Each system call of a guest's process is a hand-over to the kernel's process and
+    // one back, which on two CPUs is two wake-ups from idle; a guest has one CPU at any rate. Its disks' threads stay free.
+    let cpu = affinity::set(affinity::cpus().last().map_or(&[], std::slice::from_ref));
     // SAFETY: between fork and exec only two system calls are made.
     unsafe {
         command.pre_exec(move || {
