@@ -120,13 +120,9 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     fn recover(&mut self, job: &Job) -> Result<Recovered, Broken> {
-        let mut shown = match self.shown.take() {
-            Some(shown) => shown,
-            None => match self.images.show(self.settings, &self.watchdog)? {
-                Some(shown) => shown,
-                None => return Ok(self.hung(job)),
-            },
-        };
+        let anew = || self.images.show(self.settings, &self.watchdog);
+        let shown = self.shown.take().map_or_else(anew, |shown| Ok(Some(shown)))?;
+        let Some(mut shown) = shown else { return Ok(self.hung(job)) };
         let breaker = shown.breaker()?;
         let (recovered, hung) =
             self.watchdog.over(breaker, || self.recovery.bring_up(&mut shown, job.point, &job.choice, job.is_again));

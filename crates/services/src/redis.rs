@@ -278,13 +278,11 @@ fn same(asked: &str, found: &str) -> bool {
     let bytes = units
         .iter()
         .find_map(|(unit, bytes)| asked.strip_suffix(unit)?.trim().parse::<u64>().ok()?.checked_mul(*bytes));
-    match bytes {
-        Some(bytes) => found.parse() == Ok(bytes),
-        None => {
-            let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
-            words(&asked) == words(found) || effect::same(&asked, found, 1.0)
-        }
+    if let Some(bytes) = bytes {
+        return found.parse() == Ok(bytes);
     }
+    let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+    words(&asked) == words(found) || effect::same(&asked, found, 1.0)
 }
 
 #[cfg(test)]

@@ -91,18 +91,21 @@ pub fn under_images(folder: &Path) -> Durability {
 
 /// Of what is mounted with these options, and was made with these features.
 fn judge(kind: &MountType, options: &[String], features: &[String]) -> Durability {
-    match options.iter().find(|option| kind.flushless.contains(&&***option)) {
-        Some(option) => {
-            let why = "no flushes, so a volatile write cache loses and reorders what fsync promised";
-            Durability::because(Class::MayCorrupt, format!("`{option}`: {why}"))
-        }
-        None => (kind.durability)(options, features),
-    }
+    let flushless = options.iter().find(|option| kind.flushless.contains(&&***option));
+    let Some(option) = flushless else { return (kind.durability)(options, features) };
+    let why = "no flushes, so a volatile write cache loses and reorders what fsync promised";
+    Durability::because(Class::MayCorrupt, format!("`{option}`: {why}"))
 }
 
 /// What nobody has looked at is not called safe.
 fn of_unknown(name: &str) -> Durability {
     Durability::because(Class::MayCorrupt, format!("surefoot does not know what {name} keeps"))
+}
+
+/// Of a filesystem that keeps what it acknowledged, with what is to be known of its options.
+pub(crate) fn noted(options: &[String], what: fn(&str) -> Option<&str>) -> Durability {
+    let note = |option: &String| Some(format!("`{option}`: {}", what(option)?));
+    Durability { class: Class::KeepsAcknowledged, reasons: options.iter().filter_map(note).collect() }
 }
 
 /// Of a filesystem that never has a journal.

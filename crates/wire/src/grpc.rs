@@ -119,10 +119,8 @@ impl Grpc {
     /// # Errors
     /// When the connection is lost.
     pub fn send(&mut self) -> Result<(), Error> {
-        if !self.output.is_empty() {
-            self.stream.write_all(&self.output).map_err(Error::Lost)?;
-            self.output.clear();
-        }
+        self.stream.write_all(&self.output).map_err(Error::Lost)?;
+        self.output.clear();
         Ok(())
     }
 

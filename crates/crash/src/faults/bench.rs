@@ -179,10 +179,9 @@ impl<'a> Bench<'a> {
                 Some(asked) if !is_honest => format!("the fault has struck: {}", words(asked)),
                 _ => "no fault".into(),
             });
-            mounted = match self.go_on(case, &mut run, mounted)? {
-                Some(mounted) => mounted,
-                None => return Ok(outcome(case, run, struck)),
-            };
+            let went_on = self.go_on(case, &mut run, mounted)?;
+            let Some(still) = went_on else { return Ok(outcome(case, run, struck)) };
+            mounted = still;
             self.look_and_commit(&mut run);
         }
         let all_struck = self.disk.struck()?;

@@ -1,11 +1,12 @@
 //! Btrfs. Sources: mkfs.btrfs(8), btrfs(5), fs/btrfs/disk-io.h and `btrfs_show_options`.
 
+use crate::durability::noted;
 use crate::filesystem::{
     About, Check, Conflict, Facts, Filesystem, MIB, MountType, NOBARRIER, PLAIN, PLAIN_MOUNT, Superblock, mounted,
 };
 use crate::mkfs_words::{renamed, wanted};
 use crate::signature::at;
-use observe::durability::{Class, Durability};
+use observe::durability::Durability;
 
 pub(crate) const BTRFS: Filesystem = Filesystem {
     name: "btrfs",
@@ -80,22 +81,19 @@ pub(crate) const BTRFS: Filesystem = Filesystem {
 
 const MAGIC: &[u8] = b"_BHRfS_M";
 
+const NO_COPIES: &str =
+    "data is overwritten in place and has no checksums: what fsync flushed is kept, a torn block is not noticed";
+
 /// What mkfs.btrfs calls otherwise than the superblock's dump.
 const FEATURE_NAMES: &[(&str, &str)] =
     &[("EXTREF", "EXTENDED_IREF"), ("MIXED_BG", "MIXED_GROUPS"), ("SQUOTA", "SIMPLE_QUOTA"), ("ZONED", "ZONED")];
 
 fn durability(options: &[String], _features: &[String]) -> Durability {
-    let notes = options.iter().filter_map(|option| {
-        let what = match option.as_str() {
-            "nodatacow" => {
-                "data is overwritten in place and has no checksums: what fsync flushed is kept, a torn block is not noticed"
-            }
-            "nodatasum" => "data has no checksums: a damaged block is not noticed",
-            _ => return None,
-        };
-        Some(format!("`{option}`: {what}"))
-    });
-    Durability { class: Class::KeepsAcknowledged, reasons: notes.collect() }
+    noted(options, |option| match option {
+        "nodatacow" => Some(NO_COPIES),
+        "nodatasum" => Some("data has no checksums: a damaged block is not noticed"),
+        _ => None,
+    })
 }
 
 fn parse(answers: &[String]) -> Facts {

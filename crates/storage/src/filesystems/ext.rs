@@ -2,7 +2,7 @@
 //!
 //! Sources: mke2fs(8), the kernel's Documentation/filesystems/ext4, fs/ext4/ext4.h and `ext4_show_options`.
 
-use crate::durability::without_journal;
+use crate::durability::{noted, without_journal};
 use crate::filesystem::{
     About, Check, Command, Conflict, EXTERNAL_LOG, ExternalLog, Facts, Filesystem, JOURNAL, MIB, Mkfs, MountType,
     NOBARRIER, ORDERED, PLAIN, PLAIN_MOUNT, Superblock, WRITEBACK, Wanted, made, mounted,
@@ -205,8 +205,8 @@ fn durability(name: &str, options: &[String], features: &[String]) -> Durability
         let why = "without a journal: metadata is written in no order, and fsck may drop or mix files";
         return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
     }
-    let notes = options.iter().filter_map(|option| {
-        let what = match option.as_str() {
+    noted(options, |option| {
+        Some(match option {
             "data=writeback" => "what fsync flushed is kept; files written since may show old blocks after a crash",
             "data=journal" => "data goes through the journal too",
             "noauto_da_alloc" | "auto_da_alloc=0" => "a file replaced without fsync may be empty after a crash",
@@ -214,10 +214,8 @@ fn durability(name: &str, options: &[String], features: &[String]) -> Durability
                 "the commit block is not waited for; its checksum tells at replay whether all was there"
             }
             _ => return None,
-        };
-        Some(format!("`{option}`: {what}"))
-    });
-    Durability { class: Class::KeepsAcknowledged, reasons: notes.collect() }
+        })
+    })
 }
 
 /// A journal that is not there has no task (fs/ext4/sysfs.c).
