@@ -36,11 +36,9 @@ pub fn run(args: &KubernetesArgs) -> Result<Status, Failure> {
             .hint("put it into the image, and say its path there by --image-study"));
     }
     let name = name(&plan.name);
-    let volume = results_volume(args)?;
-    let study = carried.then_some(&*loaded.text);
-    let parts =
-        [head(args, plan), study.map_or_else(String::new, |text| config_map(&name, text)), job(args, plan, &name)];
-    print!("{}{}{}", parts.concat(), pod(args, plan, &name, carried)?, volumes(args, plan, &name, carried, &volume)?);
+    let config_map = if carried { config_map(&name, &loaded.text) } else { String::new() };
+    let job = job(args, plan, &name, carried)?;
+    print!("{}{config_map}{job}", head(args, plan));
     Ok(Status::Answered)
 }
 
@@ -80,70 +78,37 @@ fn config_map(name: &str, text: &str) -> String {
     )
 }
 
-fn job(args: &KubernetesArgs, plan: &Plan, name: &str) -> String {
-    format!(
-        r#"apiVersion: batch/v1
-kind: Job
-metadata:
-{metadata}spec:
-  # An index is a member, from 0 on; its pods have it as JOB_COMPLETION_INDEX.
-  completionMode: Indexed
-  completions: {nodes}
-  # All may work at once: a member does not wait for another one's node.
-  parallelism: {nodes}
-  # A member that fails is started again so often, and ends no other one.
-  backoffLimitPerIndex: 2
-  # A pod that is being ended still works on its node: a second start comes after it.
-  podReplacementPolicy: Failed
-  podFailurePolicy:
-    rules:
-      # What a drained or lost node takes with it is started again, and is not counted.
-      - action: Ignore
-        onPodConditions:
-          - type: DisruptionTarget
-            status: "True"
-      # The same at any start: 2 a bad study, 3 trials that failed, 4 a device that holds something, 5 a missing program.
-      - action: FailIndex
-        onExitCodes:
-          containerName: member
-          operator: In
-          values: [2, 3, 4, 5]
-  template:
-    metadata:
-{labels}    spec:
-      restartPolicy: Never
-      # From a pod's start on its node: one and a half times what is expected, and ten minutes; where nobody knows how
-      # long a trial takes, it is expected to take `design.trial_timeout`. The Job itself has no limit, as that would count
-      # the time in which members wait for nodes.
-      activeDeadlineSeconds: {limit}
-      # Rounds that are measured are kept: there is nothing to wait for.
-      terminationGracePeriodSeconds: 5
-      # A member asks nothing of the cluster.
-      automountServiceAccountToken: false
-      enableServiceLinks: false
-      # A node each, and no other fleet beside it. Other pods disturb, too: nodes that are kept free (taints) are measured best.
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector:
-                matchLabels:
-                  app.kubernetes.io/name: surefoot
-      # nodeSelector:
-      #   node.kubernetes.io/instance-type: the-kind-to-measure
-      # tolerations:
-      #   - key: surefoot
-      #     operator: Exists
-"#,
+/// The Job, whole.
+fn job(args: &KubernetesArgs, plan: &Plan, name: &str, carried: bool) -> Result<String, Failure> {
+    let results = results_volume(args)?;
+    let (parent, folder) = split(&member::work(&args.study, plan)?)?;
+    let [mount, volume] = if carried {
+        [
+            "            - name: study\n              mountPath: /study\n              readOnly: true\n".to_string(),
+            format!("        - name: study\n          configMap:\n            name: {}\n", quoted(name)),
+        ]
+    } else {
+        [String::new(), String::new()]
+    };
+    Ok(format!(
+        include_str!("kubernetes.yaml"),
         metadata = metadata(name, 2),
         labels = labels(name, 6),
         nodes = args.nodes,
         limit = member::limit_seconds(plan) as u64,
-    )
+        image = quoted(&args.image),
+        script = scalar(&script(args, name, carried, &folder), 14),
+        mount = mount,
+        volume = volume,
+        results = results,
+        parent = quoted(&parent),
+        results_path = RESULTS,
+        work_path = WORK,
+    ))
 }
 
-fn pod(args: &KubernetesArgs, plan: &Plan, name: &str, carried: bool) -> Result<String, Failure> {
-    let (_, folder) = split(&member::work(&args.study, plan)?)?;
+/// What a member's shell does.
+fn script(args: &KubernetesArgs, name: &str, carried: bool, folder: &str) -> String {
     let work = report::quoted(&format!("{WORK}/{folder}"));
     let study = match &args.image_study {
         Some(path) => path.as_str(),
@@ -154,75 +119,13 @@ fn pod(args: &KubernetesArgs, plan: &Plan, name: &str, carried: bool) -> Result<
     let mut words = vec!["surefoot".into(), "run".into(), report::quoted(study)];
     words.extend(member::changes(&args.study));
     words.extend(["--member auto --results".into(), results, "--work".into(), work.clone(), "--quiet".into()]);
-    let script = format!(
+    format!(
         "{}\nstatus=$?\n\
          # What was measured lies with the results. After a fault the folder stays, and a start on the same node goes on with it.\n\
          case $status in 0|3) surefoot clean --work {work} ;; esac\n\
          exit $status\n",
         words.join(" "),
-    );
-    Ok(format!(
-        r#"      containers:
-        - name: member
-          # surefoot, a shell, and what the study needs: `surefoot doctor` in it says what is missing.
-          image: {image}
-          command: ["/bin/sh", "-c"]
-          args:
-            - {script}
-          env:
-            # Kubernetes says which index a pod has, and not of how many.
-            - name: SUREFOOT_MEMBERS
-              value: "{nodes}"
-            # A container has a name of its own; what is measured is the node.
-            - name: SUREFOOT_HOST
-              valueFrom:
-                fieldRef:
-                  fieldPath: spec.nodeName
-          securityContext:
-            # mkfs, mount, loop devices and namespaces of its own for each trial.
-            privileged: true
-            runAsUser: 0
-"#,
-        image = quoted(&args.image),
-        script = scalar(&script, 14),
-        nodes = args.nodes,
-    ))
-}
-
-fn volumes(args: &KubernetesArgs, plan: &Plan, name: &str, carried: bool, results: &str) -> Result<String, Failure> {
-    let (parent, _) = split(&member::work(&args.study, plan)?)?;
-    let [mount, volume] = if carried {
-        [
-            "            - name: study\n              mountPath: /study\n              readOnly: true\n".to_string(),
-            format!("        - name: study\n          configMap:\n            name: {}\n", quoted(name)),
-        ]
-    } else {
-        [String::new(), String::new()]
-    };
-    Ok(format!(
-        r#"          volumeMounts:
-{mount}            - name: results
-              mountPath: {RESULTS}
-            - name: work
-              mountPath: {WORK}
-            - name: devices
-              mountPath: /dev
-      volumes:
-{volume}        # What all nodes share. A member puts whole copies here at the end of each round, and reads nothing.
-        - name: results
-{results}        # The node's own disk, which is what is measured. A member makes a folder in it, and removes it when it is done.
-        - name: work
-          hostPath:
-            path: {parent}
-            type: DirectoryOrCreate
-        # A loop device that the kernel makes later has a file in the node's own /dev only.
-        - name: devices
-          hostPath:
-            path: /dev
-            type: Directory
-"#,
-        parent = quoted(&parent),
-    ))
+    )
 }
 
 /// Where the results go: a claim, or a folder that all nodes have mounted.
