@@ -18,9 +18,10 @@ use observe::metric::{Direction, Metric};
 use serde_json::{Map, Value, json};
 use stats::interval::t_quantile;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 const SCRIPT: &str = include_str!("explore.js");
+/// Native elements, each with its label and the views it belongs to; the script fills in what there is to choose, and the result.
+const FORM: &str = include_str!("explore.html");
 /// Values of metrics on the page, a trial and metric each; primary metrics come first, then the workloads' own.
 const VALUES_MAX: usize = 60_000;
 /// Letters for the lines of each workload's own rate, and for those of all else recorded second by second.
@@ -47,49 +48,12 @@ pub fn section(input: &Input, view: &View) -> String {
     }
     // `<` is all that could end the element.
     let data = data(input, view).to_string().replace('<', "\\u003c");
+    let form: String = FORM.lines().map(str::trim_start).collect();
     format!(
         "<section id=\"explore\"><h2>Explore</h2>\
          <noscript><p class=\"note\">Choosing metrics and factors needs JavaScript. All else on this page does without.</p></noscript>\
-         {}{RESULT}<script type=\"application/json\" id=\"explore-data\">{data}</script><script>{SCRIPT}</script></section>",
-        form()
+         {form}<script type=\"application/json\" id=\"explore-data\">{data}</script><script>{SCRIPT}</script></section>"
     )
-}
-
-const RESULT: &str = "<div data-part=\"result\" hidden><p data-part=\"summary\" aria-live=\"polite\"></p>\
-    <ul data-part=\"legend\" aria-label=\"Legend\"></ul><div data-part=\"chart\" class=\"charts\"></div>\
-    <p class=\"note\" data-part=\"notes\"></p>\
-    <p class=\"buttons\"><button type=\"button\" data-part=\"copy\">Copy a link to this</button> \
-    <a data-part=\"csv\" download>Download these figures (CSV)</a> <span data-part=\"copied\" role=\"status\"></span></p>\
-    <input data-part=\"address\" aria-label=\"Link\" readonly hidden>\
-    <details><summary>These figures as a table</summary><div class=\"scroll\" tabindex=\"0\"><table data-part=\"table\"></table></div></details></div>";
-
-/// Native elements, each with its label and the views it belongs to; the script fills in what there is to choose.
-fn form() -> String {
-    let views = [
-        ("compare", "Points and lines"),
-        ("map", "Heat map"),
-        ("latency", "Latency curves"),
-        ("time", "Second by second"),
-    ];
-    let selects = [
-        ("workload", "Workload", "compare map latency time"),
-        ("metric", "Metric", "compare map"),
-        ("x", "Along the axis", "compare map"),
-        ("series", "Series or rows", "compare map latency time"),
-        ("panels", "Panels", "compare map latency"),
-        ("operation", "Operation", "latency"),
-        ("rate", "What, second by second", "time"),
-        ("below", "Strip below", "time"),
-    ];
-    let mut html = String::from("<form hidden><fieldset class=\"views\"><legend>Chart</legend>");
-    for (value, name) in views {
-        let _ = write!(html, "<label><input type=\"radio\" name=\"view\" value=\"{value}\">{name}</label>");
-    }
-    html.push_str("</fieldset><div class=\"choices\">");
-    for (name, label, views) in selects {
-        let _ = write!(html, "<label>{label}<select name=\"{name}\" data-views=\"{views}\"></select></label>");
-    }
-    html + "</div><details><summary>Filter levels</summary><div class=\"choices\" data-part=\"filters\"></div></details></form>"
 }
 
 fn data(input: &Input, view: &View) -> Value {
