@@ -61,15 +61,30 @@ pub enum Command {
     /// Write a commented study file to edit
     Init(InitArgs),
     /// Print the JSON Schema of study files, for editors, or of `report --json`
-    Schema(SchemaArgs),
+    Schema {
+        /// Of what
+        #[arg(value_enum, default_value_t = SchemaOf::Study)]
+        of: SchemaOf,
+    },
     /// Measure the machine's own noise: one configuration under two names must not differ
-    SelfTest(SelfTestArgs),
+    #[command(mut_args(of_self_test))]
+    SelfTest(RunArgs),
     /// Remove work files, and anything an older run left
-    Clean(CleanArgs),
+    Clean {
+        /// A work folder [default: every one under surefoot-work]
+        #[arg(long, value_name = "DIR")]
+        work: Option<PathBuf>,
+    },
     /// Print a shell's completions
-    Completions(CompletionsArgs),
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
     /// Write man pages into a folder
-    Man(ManArgs),
+    Man {
+        /// The folder
+        folder: PathBuf,
+    },
     /// Run one trial: its specification on standard input, its records on standard output
     #[command(hide = true)]
     Trial(TrialArgs),
@@ -80,11 +95,18 @@ pub enum Command {
     /// A guest kernel's first process
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
-    GuestInit(GuestInitArgs),
+    GuestInit {
+        /// What the kernel adds of its own; nothing of it is used
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     /// Serve a recording disk: its options on the command line, its orders on standard input
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
-    Disk(DiskArgs),
+    Disk {
+        /// As JSON
+        options: String,
+    },
     /// Run one worker process of a workload
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -406,31 +428,6 @@ fn of_self_test(option: Arg) -> Arg {
     }
 }
 
-/// `self-test`.
-#[derive(Args, Clone)]
-#[command(mut_args(of_self_test))]
-pub struct SelfTestArgs {
-    /// How
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-/// `clean`.
-#[derive(Args)]
-pub struct CleanArgs {
-    /// A work folder [default: every one under surefoot-work]
-    #[arg(long, value_name = "DIR")]
-    pub work: Option<PathBuf>,
-}
-
-/// `schema`.
-#[derive(Args)]
-pub struct SchemaArgs {
-    /// Of what
-    #[arg(value_enum, default_value_t = SchemaOf::Study)]
-    pub of: SchemaOf,
-}
-
 /// What has a schema.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum SchemaOf {
@@ -438,20 +435,6 @@ pub enum SchemaOf {
     Study,
     /// What `report --json` prints
     Report,
-}
-
-/// `completions`.
-#[derive(Args)]
-pub struct CompletionsArgs {
-    /// Which shell
-    pub shell: clap_complete::Shell,
-}
-
-/// `man`.
-#[derive(Args)]
-pub struct ManArgs {
-    /// The folder
-    pub folder: PathBuf,
 }
 
 /// `trial`.
@@ -484,14 +467,6 @@ pub struct LoadAgentArgs {
     pub pair: Option<PathBuf>,
 }
 
-/// `disk`.
-#[cfg(target_os = "linux")]
-#[derive(Args)]
-pub struct DiskArgs {
-    /// As JSON
-    pub options: String,
-}
-
 /// `guest`.
 #[cfg(target_os = "linux")]
 #[derive(Args)]
@@ -511,15 +486,6 @@ pub struct GuestArgs {
     /// The kernel's command line
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<std::ffi::OsString>,
-}
-
-/// `guest-init`.
-#[cfg(target_os = "linux")]
-#[derive(Args)]
-pub struct GuestInitArgs {
-    /// What the kernel adds of its own; nothing of it is used
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<std::ffi::OsString>,
 }
 
 /// `worker`.

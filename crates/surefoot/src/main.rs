@@ -38,18 +38,18 @@ fn main() -> ExitCode {
         Command::Doctor(args) => verbs::doctor::run(&args),
         Command::List(args) => verbs::list::run(&args),
         Command::Init(args) => verbs::init::run(&args),
-        Command::Schema(args) => verbs::schema::run(&args),
-        Command::SelfTest(args) => verbs::self_test::run(&args),
-        Command::Clean(args) => verbs::clean::run(&args),
-        Command::Completions(args) => verbs::shell::completions(&args),
-        Command::Man(args) => verbs::shell::man(&args),
+        Command::Schema { of } => verbs::schema::run(of),
+        Command::SelfTest(args) => verbs::run::run(&args),
+        Command::Clean { work } => verbs::clean::run(work.as_deref()),
+        Command::Completions { shell } => verbs::shell::completions(shell),
+        Command::Man { folder } => verbs::shell::man(&folder),
         Command::Trial(args) => verbs::trial::run(&args),
         #[cfg(target_os = "linux")]
         Command::Guest(args) => verbs::guest::run(&args),
         #[cfg(target_os = "linux")]
-        Command::GuestInit(_) => verbs::guest::init(),
+        Command::GuestInit { .. } => verbs::guest::init(),
         #[cfg(target_os = "linux")]
-        Command::Disk(args) => verbs::disk::run(&args),
+        Command::Disk { options } => verbs::disk::run(&options),
         Command::Worker(args) => verbs::worker::run(&args),
     };
     match result {

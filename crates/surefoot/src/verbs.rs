@@ -20,7 +20,6 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod schema;
-pub mod self_test;
 pub mod serve;
 pub mod shell;
 pub mod status;

@@ -1,6 +1,5 @@
 //! `surefoot clean`: removes work folders and what a killed run left. Never a results file.
 
-use crate::cli::CleanArgs;
 use crate::failure::{Failure, Status};
 use crate::source;
 use anyhow::anyhow;
@@ -9,9 +8,9 @@ use settings::quantity::format_bytes;
 use std::path::{Path, PathBuf};
 
 /// Cleans up and says what it removed.
-pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
+pub fn run(work: Option<&Path>) -> Result<Status, Failure> {
     let (mut removed, mut groups, mut refused) = (0, 0, None);
-    for folder in folders(args)? {
+    for folder in folders(work)? {
         match remove(&folder) {
             Ok(killed) => {
                 removed += 1;
@@ -59,8 +58,8 @@ fn remove(folder: &Path) -> Result<usize, Failure> {
     Ok(groups)
 }
 
-fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
-    if let Some(folder) = &args.work {
+fn folders(work: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    if let Some(folder) = work {
         if folder.is_symlink() {
             let error = anyhow!("{} is a symbolic link", folder.display());
             return Err(Failure::new(Status::Refused, error).hint("name the folder itself"));
@@ -74,7 +73,7 @@ fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
             let error = anyhow!("{} was not made by surefoot", folder.display());
             return Err(Failure::new(Status::Refused, error).hint("remove it by hand if you are sure"));
         }
-        return Ok(vec![folder.clone()]);
+        return Ok(vec![folder.to_owned()]);
     }
     let Ok(entries) = Path::new("surefoot-work").read_dir() else { return Ok(Vec::new()) };
     let mut folders: Vec<PathBuf> =
