@@ -4,7 +4,7 @@
 
 use crate::flushing::Marked as _;
 use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
-use crate::words::{NAMES_MAX, and_list, good, is_speed, one_or_more, or_list, some_of, with_factor};
+use crate::words::{NAMES_MAX, and_list, best, better, good, is_speed, one_or_more, or_list, some_of, with_factor};
 use crate::{answer, failed, safety, tails, tuning};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
@@ -72,7 +72,7 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             format!("Too early to choose: {pick} was picked, and new rounds show {better} to be better.")
         }
         (Advice::Open { bound }, choice) => {
-            let best = format!("the best may be {} times as {} as", rounded(1.0 + bound, 2), good(part));
+            let best = format!("the best may be {} times as {} as", rounded(1.0 + bound, 2), good(&part.metric));
             match choice {
                 None => format!("Too early to choose: {best} {who}, which was ahead."),
                 Some(choice) => format!("Too early to choose by {}: {best} what was ahead.", and_list(&choice.names())),
@@ -97,7 +97,7 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             all.extend((more > 0).then(|| format!("{more} others")));
             let bound = percent_rounded_up(bound);
             let none = if all.len() == 2 { "neither" } else { "none of them" };
-            let (names, best) = (or_list(&all), best(part));
+            let (names, best) = (or_list(&all), best(&part.metric));
             format!("{names}: {none} is ruled out as the {best}. Choosing {who} costs at most {bound}.")
         }
         (Advice::Best, None) => {
@@ -214,14 +214,10 @@ fn speed(part: &Part, row: &Row, first: &Row) -> Option<f64> {
     Some(if part.more_is_better { ratio } else { 1.0 / ratio })
 }
 
-fn best(part: &Part) -> &'static str {
-    if is_speed(&part.metric) { "fastest" } else { "best" }
-}
-
 /// "it is the fastest", "by the mean it is the fastest": where it is slow more often than others, its mean is not all.
 fn it_is_best(part: &Part) -> String {
     let by_mean = if tails::slow_pick(part).is_some() { "by the mean " } else { "" };
-    format!("{by_mean}it is the {}", best(part))
+    format!("{by_mean}it is the {}", best(&part.metric))
 }
 
 /// "12 % slower", "half the speed", "0.31× the speed".
@@ -247,7 +243,7 @@ fn unsafe_but_faster(part: &Part, names: &Names) -> Option<String> {
         (None, None) if first.breaks_promise() => "no flush reached the device".into(),
         (None, None) => format!("after a power cut {}", consequence(first.durability)),
     };
-    Some(format!("Not {}, {} as {}: {why}.", name(names, first), ratio(speed), good(part)))
+    Some(format!("Not {}, {} as {}: {why}.", name(names, first), ratio(speed), good(&part.metric)))
 }
 
 fn consequence(class: Class) -> &'static str {
@@ -284,14 +280,10 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
             let by_mean = if tails::slow_pick(part).is_some() { " by the mean" } else { "" };
             format!(
                 "How sure: {sure}, over {rounds} rounds, that none of {of} is {}{by_mean}{confirmed}.",
-                better(part)
+                better(&part.metric)
             )
         }
     })
-}
-
-fn better(part: &Part) -> &'static str {
-    if is_speed(&part.metric) { "faster" } else { "better" }
 }
 
 /// The size of a difference that would most likely have been seen.

@@ -245,7 +245,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
 /// A bound so wide that it says nothing as a percentage.
 fn too_few(bound: f64, part: &Part) -> String {
     let times = rounded(1.0 + bound, 2);
-    format!("Too few rounds to pick: the true best could be up to {times} times as {}.", good(part))
+    format!("Too few rounds to pick: the true best could be up to {times} times as {}.", good(&part.metric))
 }
 
 /// What would have been picked if neither power cuts nor errors mattered.

@@ -6,15 +6,16 @@ mod json;
 mod limits;
 mod page;
 
-use crate::document::{self, Block, Column, Fit, Table, head, interval_head, word_cell, word_head};
+use crate::document::{self, Block, Column, Columns, Fit, Table, head, interval_head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_number};
-use crate::words::{and_list, capital, is_speed, one_or_more, some_of, with_factor};
+use crate::words::{and_list, best, better, capital, good, one_or_more, some_of, with_factor, worse};
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
 use analysis::judge::short_factor;
 use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
+use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -105,7 +106,6 @@ impl FleetReport {
 
     /// What to do.
     fn lead(&self, part: &FleetPart) -> String {
-        let words = Words::of(part);
         let choices = part.scenarios.iter().filter(|scenario| !scenario.control).count();
         let may = part.scenarios.iter().filter(|scenario| scenario.out.is_none()).count();
         let of = if may == choices { format!("the {may} scenarios") } else { format!("the {may} that may be picked") };
@@ -122,8 +122,10 @@ impl FleetReport {
             }
             [] => format!("Too little was measured to choose, and {over}."),
             [one] if may == 1 => format!("Use {one}: {over} it is the only scenario that may be picked."),
-            [one] => format!("Use {one}: {over} it is the {} of {of}.", words.best),
-            several => format!("Use {}: {over} none of them is shown to be {}.", several.join(" or "), words.better),
+            [one] => format!("Use {one}: {over} it is the {} of {of}.", best(&part.metric)),
+            several => {
+                format!("Use {}: {over} none of them is shown to be {}.", several.join(" or "), better(&part.metric))
+            }
         }
     }
 
@@ -143,46 +145,33 @@ impl FleetReport {
 
     fn table(&self, part: &FleetPart) -> Table {
         let baseline = part.baseline.map_or("the baseline", |place| &part.scenarios[place].label);
-        let columns = [
-            Column { fit: Fit::Labels, ..word_head("scenario") },
-            head(&format!("against {baseline}")),
-            interval_head(self.fleet.confidence),
-            head("a further host"),
-            head("hosts differ by"),
-            head("ahead on"),
-            word_head("verdict"),
-        ];
-        let mut table = Table::new(format!("fleet-{}", id(part)), columns);
+        let is_baseline = |place: usize| part.baseline == Some(place);
         let ratio = |log: f64| ratio_number(log.exp());
         let ends = |(low, high): (f64, f64)| format!("{}–{}", ratio(low), ratio(high));
-        for (place, scenario) in part.scenarios.iter().enumerate() {
-            let found = scenario.against.as_ref();
-            let sample = found.and_then(|found| found.sample.as_ref());
-            let tau = sample.and_then(|sample| sample.tau).map(|tau| percent(tau.exp_m1()));
-            let ahead = part.ahead.iter().filter(|ahead| **ahead == Some(place)).count();
-            let is_baseline = part.baseline == Some(place);
-            table.row([
-                word_cell(&scenario.label),
-                word_cell(&found.map_or_else(
-                    || if is_baseline { "1".into() } else { String::new() },
-                    |found| ratio(found.contrast.mean),
-                )),
-                word_cell(&found.map_or_else(String::new, |found| ends((found.contrast.low, found.contrast.high)))),
-                word_cell(
-                    &sample
-                        .filter(|_| self.fleet.kinds.len() == 1)
-                        .map_or_else(String::new, |sample| ends(sample.prediction)),
-                ),
-                word_cell(&tau.unwrap_or_default()),
-                word_cell(&if scenario.out.is_none() && !part.is_given {
-                    format!("{ahead} of {}", part.ahead.len())
-                } else {
-                    String::new()
-                }),
-                word_cell(&verdict(scenario, (is_baseline, self.fleet.is_sample()))),
-            ]);
-        }
-        table.without_empty_columns()
+        let against = |place: usize, scenario: &OfFleet| match &scenario.against {
+            Some(found) => ratio(found.contrast.mean),
+            None if is_baseline(place) => "1".into(),
+            None => String::new(),
+        };
+        let interval = |found: &Against| ends((found.contrast.low, found.contrast.high));
+        let is_one_kind = self.fleet.kinds.len() == 1;
+        let further =
+            |found: &Against| found.sample.as_ref().filter(|_| is_one_kind).map(|sample| ends(sample.prediction));
+        let differ = |found: &Against| Some(percent(found.sample.as_ref()?.tau?.exp_m1()));
+        let ahead = |place: usize| part.ahead.iter().filter(|ahead| **ahead == Some(place)).count();
+        let ahead = |place: usize| format!("{} of {}", ahead(place), part.ahead.len());
+        let may_be_ahead = |scenario: &OfFleet| scenario.out.is_none() && !part.is_given;
+        let cell = |text: Option<String>| word_cell(&text.unwrap_or_default());
+        let rows: Vec<(usize, &OfFleet)> = part.scenarios.iter().enumerate().collect();
+        let table = Columns::of(format!("fleet-{}", id(part)), &rows)
+            .column(Column { fit: Fit::Labels, ..word_head("scenario") }, |(_, row)| word_cell(&row.label))
+            .column(head(&format!("against {baseline}")), |(place, row)| word_cell(&against(*place, row)))
+            .column(interval_head(self.fleet.confidence), |(_, row)| cell(row.against.as_ref().map(interval)))
+            .column(head("a further host"), |(_, row)| cell(row.against.as_ref().and_then(further)))
+            .column(head("hosts differ by"), |(_, row)| cell(row.against.as_ref().and_then(differ)))
+            .column(head("ahead on"), |(place, row)| cell(may_be_ahead(row).then(|| ahead(*place))))
+            .words("verdict", |(place, row)| verdict(row, (is_baseline(*place), self.fleet.is_sample())));
+        table.table().without_empty_columns()
     }
 
     /// What is known of the pick beside the baseline, or where that is the pick, of what comes next to it.
@@ -193,7 +182,7 @@ impl FleetReport {
         if let (Some((scenario, against)), Some(baseline)) =
             (shown.and_then(|scenario| Some((scenario, scenario.against.as_ref()?))), baseline)
         {
-            lines.extend(self.of_pair((&scenario.label, baseline), against, &Words::of(part)));
+            lines.extend(self.of_pair((&scenario.label, baseline), against, part));
         }
         if let Some(regret) = part.regret.filter(|regret| *regret > 0.0 && part.picks.len() > 1) {
             let (first, behind) = (&part.scenarios[part.picks[0]].label, percent_rounded_up(regret));
@@ -204,9 +193,9 @@ impl FleetReport {
     }
 
     /// A pair over these hosts, on a further one, how hosts differ in it, and which stand apart.
-    fn of_pair(&self, (one, other): (&str, &str), against: &Against, words: &Words) -> Vec<String> {
+    fn of_pair(&self, (one, other): (&str, &str), against: &Against, part: &FleetPart) -> Vec<String> {
         let confidence = percent(self.fleet.confidence);
-        let said = |ends: (f64, f64)| words.range((one, other), ends);
+        let said = |ends: (f64, f64)| range((one, other), ends, &part.metric, part.more_is_better);
         let contrast = (against.contrast.low, against.contrast.high);
         let over = self.over(against.hosts);
         let mut lines = vec![format!("{} {} ({confidence}).", capital(&over), said(contrast))];
@@ -391,53 +380,36 @@ fn id(part: &FleetPart) -> String {
     [vec![part.workload.clone()], levels].concat().join("-")
 }
 
-/// How a metric's better and worse are called.
-struct Words {
-    more_is_better: bool,
-    better: &'static str,
-    worse: &'static str,
-    best: &'static str,
-    good: &'static str,
-}
-
-impl Words {
-    fn of(part: &FleetPart) -> Words {
-        let is_speed = is_speed(&part.metric);
-        let [better, worse, best, good] =
-            if is_speed { ["faster", "slower", "fastest", "fast"] } else { ["better", "worse", "best", "good"] };
-        Words { more_is_better: part.more_is_better, better, worse, best, good }
+/// "xfs is 2 to 11 % faster than ext4", of the ends of a logarithm of a ratio of a metric of which more is better or not.
+fn range((one, other): (&str, &str), (low, high): (f64, f64), metric: &Metric, more_is_better: bool) -> String {
+    let (better, worse, good) = (better(metric), worse(metric), good(metric));
+    let (low, high) = if more_is_better { (low.exp(), high.exp()) } else { ((-high).exp(), (-low).exp()) };
+    if high > 2.0 || low < 0.5 {
+        return format!("{one} is {} to {} times as {good} as {other}", ratio_number(low), ratio_number(high));
     }
-
-    /// "xfs is 2 to 11 % faster than ext4", of the ends of a logarithm of a ratio.
-    fn range(&self, (one, other): (&str, &str), (low, high): (f64, f64)) -> String {
-        let Words { better, worse, good, .. } = self;
-        let (low, high) = if self.more_is_better { (low.exp(), high.exp()) } else { ((-high).exp(), (-low).exp()) };
-        if high > 2.0 || low < 0.5 {
-            return format!("{one} is {} to {} times as {good} as {other}", ratio_number(low), ratio_number(high));
-        }
-        let number = |ratio: f64| {
-            let percent = (ratio - 1.0).abs() * 100.0;
-            let text = if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
-            text.trim_end_matches(".0").to_string()
-        };
-        let size = |ratio: f64| format!("{} %", number(ratio));
-        match (low >= 1.0, high <= 1.0) {
-            (true, _) => format!("{one} is {} to {} {better} than {other}", number(low), size(high)),
-            (_, true) => format!("{one} is {} to {} {worse} than {other}", number(high), size(low)),
-            _ => format!("{one} is anything from {} {worse} to {} {better} than {other}", size(low), size(high)),
-        }
+    let number = |ratio: f64| {
+        let percent = (ratio - 1.0).abs() * 100.0;
+        let text = if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
+        text.trim_end_matches(".0").to_string()
+    };
+    let size = |ratio: f64| format!("{} %", number(ratio));
+    match (low >= 1.0, high <= 1.0) {
+        (true, _) => format!("{one} is {} to {} {better} than {other}", number(low), size(high)),
+        (_, true) => format!("{one} is {} to {} {worse} than {other}", number(high), size(low)),
+        _ => format!("{one} is anything from {} {worse} to {} {better} than {other}", size(low), size(high)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use observe::metric::Direction;
 
     #[test]
     fn a_range_is_said_by_where_it_lies() {
-        let words =
-            |more_is_better| Words { more_is_better, better: "faster", worse: "slower", best: "fastest", good: "fast" };
-        let said = |more_is_better, low: f64, high: f64| words(more_is_better).range(("a", "b"), (low.ln(), high.ln()));
+        let speed = Metric::new("requests_per_second", "1/s", Direction::More);
+        let said =
+            |more_is_better, low: f64, high: f64| range(("a", "b"), (low.ln(), high.ln()), &speed, more_is_better);
         assert_eq!(said(true, 1.02, 1.11), "a is 2 to 11 % faster than b");
         assert_eq!(said(true, 0.9, 0.98), "a is 2 to 10 % slower than b");
         assert_eq!(said(true, 0.97, 1.11), "a is anything from 3 % slower to 11 % faster than b");

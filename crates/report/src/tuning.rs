@@ -91,7 +91,9 @@ pub fn dropped(part: &Part) -> Option<String> {
         let than = &worse.than;
         // Nobody can be slower by more than 100 %.
         let behind = match worse.behind_at_least {
-            lead if lead >= 1.0 => format!("{than} is at least {} times as {}", rounded(1.0 + lead, 2), good(part)),
+            lead if lead >= 1.0 => {
+                format!("{than} is at least {} times as {}", rounded(1.0 + lead, 2), good(&part.metric))
+            }
             lead => format!("behind {than} by at least {}", percent(lead)),
         };
         let but = if row.is_back { ", which is no choice itself" } else { "" };

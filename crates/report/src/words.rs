@@ -38,8 +38,23 @@ pub fn is_speed(metric: &Metric) -> bool {
 }
 
 /// Fast or good.
-pub fn good(part: &Part) -> &'static str {
-    if is_speed(&part.metric) { "fast" } else { "good" }
+pub fn good(metric: &Metric) -> &'static str {
+    if is_speed(metric) { "fast" } else { "good" }
+}
+
+/// Faster or better.
+pub fn better(metric: &Metric) -> &'static str {
+    if is_speed(metric) { "faster" } else { "better" }
+}
+
+/// Slower or worse.
+pub fn worse(metric: &Metric) -> &'static str {
+    if is_speed(metric) { "slower" } else { "worse" }
+}
+
+/// Fastest or best.
+pub fn best(metric: &Metric) -> &'static str {
+    if is_speed(metric) { "fastest" } else { "best" }
 }
 
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
