@@ -120,23 +120,21 @@ fn choice(parts: &[&Part], (input, view): (&Input, &View), place: &Place, room: 
 /// Why there is no answer; what is known of power cuts all the same.
 fn nothing(input: &Input, view: &View, room: Room) -> (String, Option<Table>, usize) {
     let lead = screening::under_way(view).unwrap_or_else(|| crate::answer::nothing(view));
-    let rows = view.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)));
-    let cut: Vec<(&Part, &Row)> =
-        rows.filter(|(_, row)| !row.control && (row.power_cut.is_some() || row.faults.is_some())).collect();
+    let rows = view.parts.iter().flat_map(|part| &part.rows);
+    let cut: Vec<&Row> = rows.filter(|row| !row.control && (row.power_cut.is_some() || row.faults.is_some())).collect();
     if cut.is_empty() {
         let failure = input.contents.scenarios.iter().find_map(|scenario| view.failure_of(&scenario.label));
         let why = failure.map(|failure| format!(" One failed with this: {}.", labels::cut(failure, FAILURE_LETTERS)));
         return (lead + &why.unwrap_or_default(), None, 0);
     }
-    let labels: Vec<String> = cut.iter().map(|(_, row)| row.label.clone()).collect();
+    let labels: Vec<String> = cut.iter().map(|row| row.label.clone()).collect();
     let names = labels::shortened(&labels, room.name_letters);
-    let heads = ["scenario", "after a power cut", "on a failing disk"].map(word_head);
-    let mut table = Table::new("answer", heads);
-    for ((_, row), name) in cut.iter().zip(names).take(room.rows) {
-        let after_a_power_cut = row.power_cut.as_ref().map_or_else(String::new, safety::cell);
-        table.row([word_cell(&name), word_cell(&after_a_power_cut), word_cell(&on_a_failing_disk(row))]);
-    }
-    (lead, Some(table.without_empty_columns()), cut.len().saturating_sub(room.rows))
+    let shown: Vec<(&&Row, String)> = cut.iter().zip(names).take(room.rows).collect();
+    let table = Columns::of("answer", &shown)
+        .words("scenario", |(_, name)| name)
+        .words("after a power cut", |(row, _)| row.power_cut.as_ref().map_or_else(String::new, safety::cell))
+        .words("on a failing disk", |(row, _)| on_a_failing_disk(row));
+    (lead, Some(table.table().without_empty_columns()), cut.len().saturating_sub(room.rows))
 }
 
 /// The answer of a study with one workload, and how many scenarios its table leaves out.
@@ -258,36 +256,29 @@ fn ratio_words(against: Against, is_open: bool) -> String {
 /// The answer of a study with several workloads: a row each, with what was measured where nothing is to choose.
 fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table>, usize) {
     let is_choice = parts.iter().any(|part| part.has_choice());
-    let columns = [
-        word_head("workload"),
-        Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) },
-        head("measured"),
-        interval_head(view.confidence),
-        word_head("after a power cut"),
-    ];
-    let mut table = Table::new("answer", columns);
-    let shown = room.rows.min(parts.len());
-    for part in &parts[..shown] {
-        let pick = part.pick();
-        let scale = Scale::of_part(part);
-        let names = names(part, &candidates(part), room);
-        let figure = if is_choice { advice::in_a_cell(part, &names) } else { crate::words::quantity(part) };
-        let measured = pick.and_then(|row| row.centre);
-        let interval = measured.filter(|centre| !is_choice && centre.count > 1);
-        table.row([
-            word_cell(&part.workload),
-            word_cell(&figure),
-            word_cell(&measured.map_or_else(String::new, |centre| scale.with_unit(centre.mean))),
-            word_cell(&interval.map_or_else(String::new, |centre| scale.between(centre.low, centre.high))),
-            word_cell(&pick.map_or_else(String::new, after_a_power_cut)),
-        ]);
-    }
+    let figure = |part: &Part| match is_choice {
+        true => advice::in_a_cell(part, &names(part, &candidates(part), room)),
+        false => crate::words::quantity(part),
+    };
+    let measured = |part: &Part| part.pick()?.centre;
+    let interval = |part: &Part| measured(part).filter(|centre| !is_choice && centre.count > 1);
+    let with_unit = |part: &Part| Some(Scale::of_part(part).with_unit(measured(part)?.mean));
+    let between = |part: &Part| interval(part).map(|centre| Scale::of_part(part).between(centre.low, centre.high));
+    let shown = &parts[..room.rows.min(parts.len())];
+    let table = Columns::of("answer", shown)
+        .words("workload", |part| &part.workload)
+        .column(Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) }, |part| {
+            word_cell(&figure(part))
+        })
+        .column(head("measured"), |part| word_cell(&with_unit(part).unwrap_or_default()))
+        .column(interval_head(view.confidence), |part| word_cell(&between(part).unwrap_or_default()))
+        .words("after a power cut", |part| part.pick().map_or_else(String::new, after_a_power_cut));
     let lead = if is_choice {
         format!("Each of the {} workloads has an answer of its own.", parts.len())
     } else {
         format!("Nothing to choose: each of the {} workloads has one scenario.", parts.len())
     };
-    (lead, Some(table.without_empty_columns()), parts.len() - shown)
+    (lead, Some(table.table().without_empty_columns()), parts.len() - shown.len())
 }
 
 /// What speaks against the pick although its mean does not.
