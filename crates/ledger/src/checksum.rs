@@ -4,7 +4,10 @@
 //! against media, memory and copies, not against people. Files of schema versions before 5 have none and are read as they are.
 
 use crate::Error;
-use crate::schema::{VERSION, VERSION_OF_CHECKSUMS, VERSION_OF_GROUPS, VERSION_OF_MEMBERS};
+use crate::schema::{
+    VERSION, VERSION_OF_CHECKSUMS, VERSION_OF_DECISIONS, VERSION_OF_FAULTS, VERSION_OF_GROUPS, VERSION_OF_MEMBERS,
+    VERSION_OF_SAFETY,
+};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use std::path::Path;
@@ -23,17 +26,19 @@ pub struct Sealed {
     pub columns: &'static str,
     /// Columns that rows had checksums before, and the schema version that added each: they are summed last, and only where they have a value.
     pub later: &'static [(&'static str, i64)],
+    /// The schema version that added the table.
+    pub since: i64,
 }
 
 /// Rows by their id.
 const fn by_id(table: &'static str, columns: &'static str) -> Sealed {
-    Sealed { table, key: "rowid = ?1", columns, later: &[] }
+    Sealed { table, key: "rowid = ?1", columns, later: &[], since: 0 }
 }
 
 pub const STUDY: Sealed = by_id("study", "json");
 pub const SESSION: Sealed =
     Sealed { later: &[("member", VERSION_OF_MEMBERS)], ..by_id("session", "id, started, ended, machine, reason") };
-pub const MEMBER: Sealed = by_id("member", "number, json");
+pub const MEMBER: Sealed = Sealed { since: VERSION_OF_MEMBERS, ..by_id("member", "number, json") };
 pub const SCENARIO: Sealed = by_id("scenario", "id, label, json");
 /// With how many runs it has, so that none goes missing.
 pub const TRIAL: Sealed = Sealed {
@@ -47,16 +52,19 @@ pub const TRIAL: Sealed = Sealed {
 pub const NOTE: Sealed = by_id("note", "id, trial, kind, name, value");
 pub const METRIC: Sealed = by_id("metric", "id, name, unit, direction");
 pub const RUN: Sealed = by_id("run", "id, trial, run, warm_up, started, seconds, figures");
-pub const PROBE: Sealed = by_id("probe", "id, session, json");
-pub const DECISION: Sealed = by_id("decision", "id, json");
-pub const SAFETY: Sealed = by_id("safety", "id, session, scenario, json");
-pub const FAULTS: Sealed = by_id("faults", "id, session, scenario, json");
+pub const PROBE: Sealed = Sealed { since: VERSION_OF_DECISIONS, ..by_id("probe", "id, session, json") };
+pub const DECISION: Sealed = Sealed { since: VERSION_OF_DECISIONS, ..by_id("decision", "id, json") };
+pub const SAFETY: Sealed = Sealed { since: VERSION_OF_SAFETY, ..by_id("safety", "id, session, scenario, json") };
+pub const FAULTS: Sealed = Sealed { since: VERSION_OF_FAULTS, ..by_id("faults", "id, session, scenario, json") };
 pub const LATENCY: Sealed = by_run("latency", "run, name, hdr");
 pub const SERIES: Sealed = by_run("series", "run, name, points");
 
+/// A row of a run, by its name.
+const BY_RUN: &str = "run = ?1 AND name = ?2";
+
 /// Rows of a run, by their name.
 const fn by_run(table: &'static str, columns: &'static str) -> Sealed {
-    Sealed { table, key: "run = ?1 AND name = ?2", columns, later: &[] }
+    Sealed { key: BY_RUN, ..by_id(table, columns) }
 }
 
 impl Sealed {
@@ -85,13 +93,17 @@ impl Sealed {
     /// Holds a row that was selected so against its checksum. Whether it has one.
     pub fn check(&self, row: &Row, path: &Path) -> Result<bool, Error> {
         let failed = |error| crate::schema::unreadable(path, error);
-        let count = self.columns_count() + self.later.len();
-        let Some(wanted) = row.get::<_, Option<u32>>(count).map_err(failed)? else { return Ok(false) };
+        let Some(wanted) = row.get::<_, Option<u32>>(self.width()).map_err(failed)? else { return Ok(false) };
         if self.sum(row).map_err(failed)? == wanted {
             return Ok(true);
         }
         let what = format!("{} is not what was written: its checksum differs", self.named(row));
         Err(Error::Damaged { path: path.into(), what })
+    }
+
+    /// Whether its rows are found by their first two columns, and not by an id.
+    pub fn is_of_run(&self) -> bool {
+        self.key == BY_RUN
     }
 
     /// How many values a row has that are summed.
@@ -114,8 +126,8 @@ impl Sealed {
     }
 
     fn sum(&self, row: &Row) -> rusqlite::Result<u32> {
-        let columns = 0..self.columns_count() + self.later.len();
-        let values: Vec<ValueRef> = columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
+        let values: Vec<ValueRef> =
+            (0..self.width()).map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
         Ok(self.sum_of(&values))
     }
 

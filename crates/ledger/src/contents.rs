@@ -139,9 +139,7 @@ impl Contents {
 
     /// What was measured once more.
     pub fn finalists(&self) -> impl Iterator<Item = &Finalists> {
-        self.decisions
-            .iter()
-            .filter_map(|decision| if let Decision::Confirm(finalists) = decision { Some(finalists) } else { None })
+        self.decisions.iter().filter_map(|one| if let Decision::Confirm(of) = one { Some(of) } else { None })
     }
 
     /// The last session that was to measure rounds.

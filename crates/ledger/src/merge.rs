@@ -153,13 +153,8 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
     let mut members: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     let mut broken = Vec::new();
     for path in files {
-        let Looked { study, labels, inputs, starts } = match look(path) {
-            Ok(found) => found,
-            Err(error) => {
-                broken.push(error);
-                continue;
-            }
-        };
+        let found = look(path).map_err(|error| broken.push(error));
+        let Ok(Looked { study, labels, inputs, starts }) = found else { continue };
         if starts.is_empty() {
             return Err(MergeError::NoMember(path.clone()));
         }
@@ -328,6 +323,5 @@ fn write(chosen: &[Start], target: &Path) -> Result<(), Error> {
     }
     copier.finish()?;
     std::fs::File::open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
-    std::fs::rename(&unfinished, target).map_err(failed)?;
-    Ok(())
+    std::fs::rename(&unfinished, target).map_err(failed)
 }

@@ -7,10 +7,10 @@ use crate::checksum::{
 use crate::connect::{connected, immutable};
 use crate::lock::is_held;
 use crate::model::{
-    Contents, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session,
-    StudyRecord, Trial,
+    Contents, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session, StudyRecord,
+    Trial,
 };
-use crate::schema::{self, VERSION_OF_DECISIONS, VERSION_OF_FAULTS, VERSION_OF_MEMBERS, VERSION_OF_SAFETY};
+use crate::schema::{self, VERSION_OF_DECISIONS};
 use crate::{Error, journal};
 use observe::durability::Durability;
 use observe::latency::Latency;
@@ -132,12 +132,12 @@ impl Reader {
         let mut contents = Contents {
             study,
             members,
-            probes: self.of_sessions((&PROBE, VERSION_OF_DECISIONS), &whose, |probe: &mut Probe| &mut probe.member)?,
+            probes: self.of_sessions(&PROBE, &whose, |probe: &mut Probe| &mut probe.member)?,
             scenarios,
-            safety: self.of_sessions((&SAFETY, VERSION_OF_SAFETY), &whose, |of: &mut MeasuredSafety| &mut of.member)?,
-            faults: self.of_sessions((&FAULTS, VERSION_OF_FAULTS), &whose, |of: &mut MeasuredFaults| &mut of.member)?,
+            safety: self.of_sessions(&SAFETY, &whose, |of: &mut MeasuredSafety| &mut of.member)?,
+            faults: self.of_sessions(&FAULTS, &whose, |of: &mut MeasuredFaults| &mut of.member)?,
             sessions: sessions.into_iter().map(|(_, session)| session).collect(),
-            decisions: self.decisions()?,
+            decisions: self.all_parsed(&DECISION, 1)?,
             trials,
             runs: self.runs(&ids, wanted)?,
             metrics,
@@ -152,16 +152,13 @@ impl Reader {
         Ok(contents)
     }
 
-    /// What a table of this and later versions holds of sessions; each is told which member its session is of.
+    /// What a table holds of sessions; each is told which member its session is of.
     fn of_sessions<T: DeserializeOwned>(
         &self,
-        (table, since): (&Sealed, i64),
+        table: &Sealed,
         whose: &HashMap<i64, Option<u32>>,
         member: fn(&mut T) -> &mut Option<u32>,
     ) -> Result<Vec<T>, Error> {
-        if self.version < since {
-            return Ok(Vec::new());
-        }
         let last = table.width() - 1;
         let rows = self.sealed(table, "ORDER BY id", |row| Ok((row.get::<_, Option<i64>>(1)?, row.get(last)?)))?;
         let told = |(session, json): (Option<i64>, String)| {
@@ -219,9 +216,6 @@ impl Reader {
     /// # Errors
     /// When the file is damaged.
     pub fn members(&self) -> Result<Vec<Member>, Error> {
-        if self.version < VERSION_OF_MEMBERS {
-            return Ok(Vec::new());
-        }
         self.all_parsed(&MEMBER, 1)
     }
 
@@ -235,13 +229,6 @@ impl Reader {
                 Ok((id, Session { started, ended, machine: self.parsed(&machine)?, reason, member }))
             })
             .collect()
-    }
-
-    fn decisions(&self) -> Result<Vec<Decision>, Error> {
-        if self.version < VERSION_OF_DECISIONS {
-            return Ok(Vec::new());
-        }
-        self.all_parsed(&DECISION, 1)
     }
 
     /// The trials, and what was found of their storage.
@@ -380,13 +367,16 @@ impl Reader {
         rows.iter().map(|json| self.parsed(json)).collect()
     }
 
-    /// Rows of a table, each held against its checksum before it is read; columns are those that the checksum is of.
+    /// Rows of a table, each held against its checksum before it is read, and none where the file is older than the table; columns are those that the checksum is of.
     pub(crate) fn sealed<T>(
         &self,
         table: &Sealed,
         end: &str,
         mut read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
+        if self.version < table.since {
+            return Ok(Vec::new());
+        }
         let mut statement =
             self.prepare(&format!("SELECT {} FROM {} {end}", table.selected(self.version), table.table))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;

@@ -94,16 +94,13 @@ impl Writer {
         scenarios: &[Scenario],
         member: Option<&Member>,
     ) -> Result<(), Error> {
-        let study = serde_json::to_string(study).expect("a study record is plain data");
         self.write(|transaction| {
-            insert(transaction, &STUDY, "json", &[&study])?;
+            insert(transaction, &STUDY, "json", &[&json_of(study)])?;
             for scenario in scenarios {
-                let json = serde_json::to_string(scenario).expect("a scenario is plain data");
-                insert(transaction, &SCENARIO, "label, json", &[&scenario.label, &json])?;
+                insert(transaction, &SCENARIO, "label, json", &[&scenario.label, &json_of(scenario)])?;
             }
             if let Some(member) = member {
-                let json = serde_json::to_string(member).expect("a member is plain data");
-                insert(transaction, &MEMBER, "number, json", &[&member.number, &json])?;
+                insert(transaction, &MEMBER, "number, json", &[&member.number, &json_of(member)])?;
             }
             Ok(())
         })?;
@@ -130,9 +127,8 @@ impl Writer {
         if !study.asked.contains(asked) {
             study.asked.push(asked.clone());
         }
-        let json = serde_json::to_string(&study).expect("a study record is plain data");
         self.write(|transaction| {
-            transaction.execute("UPDATE study SET json = ?1", [json])?;
+            transaction.execute("UPDATE study SET json = ?1", [json_of(&study)])?;
             let row: i64 = transaction.query_row("SELECT rowid FROM study", [], |row| row.get(0))?;
             STUDY.seal(transaction, &[&row])
         })
@@ -143,9 +139,8 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn begin_session(&mut self, machine: &BTreeMap<String, String>, now: f64) -> Result<(), Error> {
-        let machine = serde_json::to_string(machine).expect("facts are plain data");
         let member = self.member;
-        let values: [&dyn ToSql; 3] = [&now, &machine, &member];
+        let values: [&dyn ToSql; 3] = [&now, &json_of(machine), &member];
         let id = self.write(|transaction| insert(transaction, &SESSION, "started, machine, member", &values))?;
         self.session = Some(id);
         Ok(())
@@ -169,9 +164,8 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn probe(&mut self, probe: &Probe) -> Result<(), Error> {
-        let json = serde_json::to_string(probe).expect("a probe is plain data");
         let session = self.session;
-        self.write(|transaction| insert(transaction, &PROBE, "session, json", &[&session, &json]).map(drop))
+        self.write(|transaction| insert(transaction, &PROBE, "session, json", &[&session, &json_of(probe)]).map(drop))
     }
 
     /// What a power cut was measured to take from a scenario, or why that can't be said.
@@ -188,7 +182,7 @@ impl Writer {
             [found.worst_lost_seconds, found.seconds].into_iter().chain(expected.into_iter().flatten())
         });
         assert!(figures.chain([measured.ended]).all(f64::is_finite), "figures of safety are numbers: {measured:?}");
-        self.of_scenario(&SAFETY, &measured.scenario, &serde_json::to_string(measured).expect("it is plain data"))
+        self.of_scenario(&SAFETY, &measured.scenario, &json_of(measured))
     }
 
     /// What a failing disk was measured to do to a scenario, or why that can't be said.
@@ -201,7 +195,7 @@ impl Writer {
     pub fn faults(&mut self, measured: &MeasuredFaults) -> Result<(), Error> {
         let seconds = measured.faults.as_ref().map_or(0.0, |found| found.seconds);
         assert!((measured.ended + seconds).is_finite(), "figures of faults are numbers: {measured:?}");
-        self.of_scenario(&FAULTS, &measured.scenario, &serde_json::to_string(measured).expect("it is plain data"))
+        self.of_scenario(&FAULTS, &measured.scenario, &json_of(measured))
     }
 
     /// A row with the JSON of something that was measured of a scenario.
@@ -223,11 +217,7 @@ impl Writer {
     /// When it can't be written.
     pub fn decide(&mut self, decisions: &[Decision]) -> Result<(), Error> {
         self.write(|transaction| {
-            for decision in decisions {
-                let json = serde_json::to_string(decision).expect("a decision is plain data");
-                insert(transaction, &DECISION, "json", &[&json])?;
-            }
-            Ok(())
+            decisions.iter().try_for_each(|one| insert(transaction, &DECISION, "json", &[&json_of(one)]).map(drop))
         })
     }
 
@@ -296,8 +286,7 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn keeps_less(&mut self, trial: i64, found: &Durability) -> Result<(), Error> {
-        let json = serde_json::to_string(found).expect("a class and texts are plain data");
-        self.said(trial, "durability", "", &json)
+        self.said(trial, "durability", "", &json_of(found))
     }
 
     /// What the workload has to say of a run.
@@ -332,16 +321,11 @@ impl Writer {
             // It says how many runs it has.
             TRIAL.seal(transaction, &[&trial])?;
             for (name, latency) in &run.latencies {
-                let bytes = latency.to_bytes();
-                transaction
-                    .execute("INSERT INTO latency (run, name, hdr) VALUES (?1, ?2, ?3)", params![id, name, bytes])?;
-                LATENCY.seal(transaction, &[&id, name])?;
+                insert(transaction, &LATENCY, LATENCY.columns, &[&id, name, &latency.to_bytes()])?;
             }
             for (name, points) in &run.series {
                 let bytes: Vec<u8> = points.iter().flat_map(|point| point.to_le_bytes()).collect();
-                transaction
-                    .execute("INSERT INTO series (run, name, points) VALUES (?1, ?2, ?3)", params![id, name, bytes])?;
-                SERIES.seal(transaction, &[&id, name])?;
+                insert(transaction, &SERIES, SERIES.columns, &[&id, name, &bytes])?;
             }
             Ok(())
         })
@@ -354,7 +338,7 @@ impl Writer {
     pub fn finish_trials(&mut self, ended: &[(i64, TrialState, Option<&Failure>)], now: f64) -> Result<(), Error> {
         self.write(|transaction| {
             for (trial, state, failure) in ended {
-                let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
+                let failure = failure.map(json_of);
                 transaction.execute(
                     "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
                     params![plain(state), failure, now, trial],
@@ -422,7 +406,12 @@ impl Writer {
 /// Columns of what a trial said.
 const SAID: &str = "trial, kind, name, value";
 
-/// Adds a row with its checksum, and tells its id.
+/// As it stands in a row.
+fn json_of(record: &impl serde::Serialize) -> String {
+    serde_json::to_string(record).expect("what is recorded is plain data")
+}
+
+/// Adds a row with its checksum, and tells its id where it has one.
 fn insert(
     transaction: &rusqlite::Transaction,
     table: &Sealed,
@@ -433,7 +422,8 @@ fn insert(
     let sql = format!("INSERT INTO {} ({columns}) VALUES ({places})", table.table);
     transaction.prepare_cached(&sql)?.execute(values)?;
     let id = transaction.last_insert_rowid();
-    table.seal(transaction, &[&id])?;
+    let by_id: [&dyn ToSql; 1] = [&id];
+    table.seal(transaction, if table.is_of_run() { &values[..2] } else { &by_id })?;
     Ok(id)
 }
 

@@ -37,16 +37,8 @@ const fn copied(sealed: &'static Sealed, numbers: &'static [(usize, Of)]) -> Cop
     Copied { sealed, numbers, made: None }
 }
 
-const SESSIONS: Copied = copied(&SESSION, &[(0, Of::Session)]);
-const TRIALS: Copied = Copied { made: Some(10), ..copied(&TRIAL, &[(0, Of::Trial), (1, Of::Scenario)]) };
-const RUNS: Copied = copied(&RUN, &[(0, Of::Run), (1, Of::Trial)]);
-const NOTES: Copied = copied(&NOTE, &[(0, Of::Note), (1, Of::Trial)]);
-const PROBES: Copied = copied(&PROBE, &[(0, Of::Probe), (1, Of::Session)]);
-const SAFETIES: Copied = copied(&SAFETY, &[(0, Of::Safety), (1, Of::Session), (2, Of::Scenario)]);
-const FAULTSES: Copied = copied(&FAULTS, &[(0, Of::Faults), (1, Of::Session), (2, Of::Scenario)]);
-const LATENCIES: Copied = copied(&LATENCY, &[(0, Of::Run)]);
-const SERIESES: Copied = copied(&SERIES, &[(0, Of::Run)]);
-
+/// Where a trial has the number of its runs, which is counted.
+const RUNS_OF_TRIAL: usize = 10;
 /// Where a run has its figures packed, with the numbers of their metrics.
 const FIGURES: usize = 6;
 
@@ -112,19 +104,22 @@ impl Copier {
             HashMap::from([shift(Of::Session, sessions.0), shift(Of::Trial, trials.0), shift(Of::Run, runs.0)]);
         let between =
             |column: &str, (low, high): Range| format!("WHERE {column} BETWEEN {low} AND {high} ORDER BY {column}");
+        let of_sessions = || between("session", sessions) + ", id";
+        let of_trials = copied(&TRIAL, &[(0, Of::Trial), (1, Of::Scenario)]);
+        let of_trials = Copied { made: Some(RUNS_OF_TRIAL), ..of_trials };
         let copies = [
-            (&SESSIONS, between("id", sessions)),
-            (&TRIALS, between("id", trials)),
-            (&RUNS, between("id", runs)),
-            (&NOTES, between("trial", trials) + ", id"),
-            (&LATENCIES, between("run", runs)),
-            (&SERIESES, between("run", runs)),
-            (&PROBES, between("session", sessions) + ", id"),
-            (&SAFETIES, between("session", sessions) + ", id"),
-            (&FAULTSES, between("session", sessions) + ", id"),
+            (copied(&SESSION, &[(0, Of::Session)]), between("id", sessions)),
+            (of_trials, between("id", trials)),
+            (copied(&RUN, &[(0, Of::Run), (1, Of::Trial)]), between("id", runs)),
+            (copied(&NOTE, &[(0, Of::Note), (1, Of::Trial)]), between("trial", trials) + ", id"),
+            (copied(&LATENCY, &[(0, Of::Run)]), between("run", runs)),
+            (copied(&SERIES, &[(0, Of::Run)]), between("run", runs)),
+            (copied(&PROBE, &[(0, Of::Probe), (1, Of::Session)]), of_sessions()),
+            (copied(&SAFETY, &[(0, Of::Safety), (1, Of::Session), (2, Of::Scenario)]), of_sessions()),
+            (copied(&FAULTS, &[(0, Of::Faults), (1, Of::Session), (2, Of::Scenario)]), of_sessions()),
         ];
         for (copied, end) in copies {
-            self.rows(&source, copied, &end, &shifts)?;
+            self.rows(&source, &copied, &end, &shifts)?;
         }
         for (of, (low, high)) in [(Of::Session, sessions), (Of::Trial, trials), (Of::Run, runs)] {
             *self.last.entry(of).or_default() += (high - low + 1).max(0);
