@@ -15,6 +15,19 @@ pub struct Counting<'a> {
     pub failed: Vec<&'a Trial>,
 }
 
+/// The trials that count and finished, by id. What a screen measured says which factors matter, and nothing else.
+pub fn finished(contents: &Contents) -> BTreeMap<i64, &Trial> {
+    let counts = |trial: &&Trial| trial.state == TrialState::Finished && trial.phase != Phase::Screen;
+    contents.counted_trials().into_iter().filter(counts).map(|trial| (trial.id, trial)).collect()
+}
+
+/// The places of a workload's scenarios in the plan.
+pub fn places(contents: &Contents, workload: &str, is_wanted: impl Fn(&Scenario) -> bool) -> Vec<usize> {
+    let all = contents.scenarios.iter().enumerate();
+    let of_workload = all.filter(|(_, scenario)| scenario.workload == workload && is_wanted(scenario));
+    of_workload.map(|(place, _)| place).collect()
+}
+
 impl<'a> Counting<'a> {
     /// How many of a scenario's trials failed, those of a screen left out.
     pub fn failed_of(&self, scenario: &str) -> usize {
@@ -24,12 +37,9 @@ impl<'a> Counting<'a> {
 
     /// Sorts a ledger's trials.
     pub fn of(contents: &'a Contents) -> Counting<'a> {
-        let counted = contents.counted_trials();
-        let (failed, finished): (Vec<&Trial>, Vec<&Trial>) =
-            counted.into_iter().partition(|trial| trial.state == TrialState::Failed);
-        // What a screen measured says which factors matter, and nothing else.
-        let finished: Vec<&Trial> = finished.into_iter().filter(|trial| trial.phase != Phase::Screen).collect();
-        let trials: BTreeMap<i64, &Trial> = finished.into_iter().map(|trial| (trial.id, trial)).collect();
+        let has_failed = |trial: &&Trial| trial.state == TrialState::Failed;
+        let failed = contents.counted_trials().into_iter().filter(has_failed).collect();
+        let trials = finished(contents);
         let mut runs: BTreeMap<i64, Vec<&RunRow>> = BTreeMap::new();
         let (warm_ups, measured): (Vec<&RunRow>, Vec<&RunRow>) =
             contents.runs.iter().filter(|run| trials.contains_key(&run.trial)).partition(|run| run.warm_up);
@@ -44,10 +54,9 @@ impl<'a> Counting<'a> {
     pub fn median_run(&self, scenario: &Scenario, metric: &str) -> Option<(&'a Trial, &'a RunRow)> {
         let of_scenario = self.trials.values().filter(|trial| trial.scenario == scenario.label);
         let value = |run: &RunRow| run.metrics.get(metric).copied().unwrap_or(f64::NAN);
-        let mut runs: Vec<(&Trial, &RunRow)> = of_scenario
-            .flat_map(|trial| self.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)))
-            .filter(|(_, run)| value(run).is_finite())
-            .collect();
+        let all =
+            of_scenario.flat_map(|trial| self.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)));
+        let mut runs: Vec<(&Trial, &RunRow)> = all.filter(|(_, run)| value(run).is_finite()).collect();
         runs.sort_by(|a, b| value(a.1).total_cmp(&value(b.1)));
         runs.get(runs.len().saturating_sub(1) / 2).copied()
     }

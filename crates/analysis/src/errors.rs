@@ -2,9 +2,10 @@
 //!
 //! The conductor asks it, too.
 
-use ledger::model::{Contents, Phase, RunRow, Trial, TrialState};
+use crate::counting::finished;
+use ledger::model::{Contents, Phase, RunRow, Trial};
 use stats::Counted;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// The metrics by which scenarios are told apart; the kinds are [`KIND`] and a name.
 pub const METRICS: &[&str] = &[ASKED, ERRORS, REQUESTS];
@@ -71,9 +72,7 @@ impl Errors {
 
 /// By scenario, of those whose load counts errors. Kinds are known where the metrics of the kinds were read.
 pub fn errors(contents: &Contents) -> BTreeMap<String, Errors> {
-    let counted = contents.counted_trials().into_iter();
-    let finished = counted.filter(|trial| trial.state == TrialState::Finished && trial.phase != Phase::Screen);
-    let trials: HashMap<i64, &Trial> = finished.map(|trial| (trial.id, trial)).collect();
+    let trials = finished(contents);
     let mut errors: BTreeMap<String, Errors> = BTreeMap::new();
     for run in contents.runs.iter().filter(|run| !run.warm_up && run.metrics.contains_key(ERRORS)) {
         if let Some(trial) = trials.get(&run.trial) {

@@ -3,10 +3,11 @@
 //! What was measured beats what settings promise. Judged only where the counters can tell; elsewhere nothing is said. The
 //! conductor asks it, too.
 
-use ledger::model::{Contents, Phase, RunRow, Scenario, TrialState};
+use crate::counting::finished;
+use ledger::model::{Contents, RunRow, Scenario};
 use observe::durability::Class;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Fewer flushes for each commit than this are none: a journal's own timer (ext4: 5 s) alone makes as many beside twenty
 /// commits a second.
@@ -82,16 +83,12 @@ impl Sums<'_> {
 /// By label, of each scenario that commits on devices whose flushes are counted.
 pub fn flushing(contents: &Contents) -> BTreeMap<String, Flushing> {
     let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
-    let counted = contents.counted_trials().into_iter();
-    let finished = counted.filter(|trial| trial.state == TrialState::Finished && trial.phase != Phase::Screen);
-    let scenario_of: HashMap<i64, &str> = finished
-        .map(|trial| {
-            sums.entry(&trial.scenario).or_default().facts.push(&trial.facts);
-            (trial.id, trial.scenario.as_str())
-        })
-        .collect();
+    let trials = finished(contents);
+    for trial in trials.values() {
+        sums.entry(&trial.scenario).or_default().facts.push(&trial.facts);
+    }
     for run in contents.runs.iter().filter(|run| !run.warm_up) {
-        if let Some(sums) = scenario_of.get(&run.trial).and_then(|scenario| sums.get_mut(scenario)) {
+        if let Some(sums) = trials.get(&run.trial).and_then(|trial| sums.get_mut(trial.scenario.as_str())) {
             sums.add(run);
         }
     }

@@ -1,5 +1,6 @@
 //! Whether figures keep the limits that a study holds them against: a maker's rule, or what a service has promised.
 
+use crate::counting::places;
 use crate::details::{Details, P99, TailOfTrial};
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::{Centre, centre, simultaneous};
@@ -71,11 +72,7 @@ impl Held {
 
 /// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
 pub fn limits(contents: &Contents, details: &Details, alpha: f64) -> Vec<Held> {
-    let of_workload = |limit: &LimitRecord| -> Vec<usize> {
-        let all = contents.scenarios.iter().enumerate();
-        let same = all.filter(|(_, scenario)| scenario.workload == limit.workload && !scenario.control);
-        same.map(|(column, _)| column).collect()
-    };
+    let of_workload = |limit: &LimitRecord| places(contents, &limit.workload, |scenario| !scenario.control);
     let all = &contents.study.limits;
     let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
     let of_limit = |limit: &LimitRecord| {
@@ -161,8 +158,8 @@ fn of_all_operations(limit: &LimitRecord, tail: Option<&TailOfTrial>, (least, mo
     }
     let whole = tail.and_then(|tail| whole_p99(tail, &limit.metric));
     let (worst, best) = if limit.is_least { (least, most) } else { (most, least) };
-    let is_kept = |value: &f64| !is_beyond(limit, *value);
-    whole.or(Some(worst).filter(is_kept)).or(Some(best).filter(|best| is_beyond(limit, *best)))
+    let is_kept = |value: &f64| !limit.is_beyond(*value);
+    whole.or(Some(worst).filter(is_kept)).or(Some(best).filter(|best| limit.is_beyond(*best)))
 }
 
 /// From its histograms.
@@ -172,14 +169,10 @@ fn whole_p99(tail: &TailOfTrial, metric: &str) -> Option<f64> {
     if operation == "latency" { ALL_OPERATIONS.into_iter().find_map(of) } else { of(operation) }
 }
 
-fn is_beyond(limit: &LimitRecord, value: f64) -> bool {
-    if limit.is_least { value < limit.value } else { value > limit.value }
-}
-
 fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, confidence): (&Measured, f64)) -> Held {
     let values: Vec<f64> = measured.figures.values().copied().collect();
     let without = measured.without.len();
-    let broken = values.iter().filter(|value| is_beyond(limit, **value)).count();
+    let broken = values.iter().filter(|value| limit.is_beyond(**value)).count();
     let centre = centre(values, confidence);
     Held {
         label: contents.scenarios[column].label.clone(),

@@ -139,6 +139,13 @@ pub struct LimitRecord {
     pub source: String,
 }
 
+impl LimitRecord {
+    /// Whether a figure is beyond it.
+    pub fn is_beyond(&self, value: f64) -> bool {
+        if self.is_least { value < self.value } else { value > self.value }
+    }
+}
+
 /// Fixed before the first trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisSettings {

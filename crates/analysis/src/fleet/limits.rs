@@ -1,7 +1,8 @@
 //! A study's limits on many machines: in which rounds each host kept them, and whether a further machine would.
 
 use super::FleetHost;
-use super::part::{host_of_rounds, places};
+use super::part::host_of_rounds;
+use crate::counting::places;
 use crate::details::Details;
 use crate::limits::measured;
 use crate::row::simultaneous;
@@ -53,14 +54,9 @@ impl FleetLimit {
             _ if self.rounds.is_empty() || self.rounds.iter().any(Vec::is_empty) => Shown::Unmeasured,
             _ if self.without.iter().any(|rounds| *rounds > 0) => Shown::Unmeasured,
             None => Shown::KeptHere,
-            Some(worst) if self.is_beyond(worst) => Shown::MayBeBeyond,
+            Some(worst) if self.limit.is_beyond(worst) => Shown::MayBeBeyond,
             Some(_) => Shown::Kept,
         }
-    }
-
-    /// Whether a figure is beyond the limit.
-    pub fn is_beyond(&self, value: f64) -> bool {
-        if self.limit.is_least { value < self.limit.value } else { value > self.limit.value }
     }
 
     /// The figure of the worst round of all; none: nothing was measured.
@@ -76,7 +72,7 @@ impl FleetLimit {
 
     /// Hosts with rounds beyond the limit: which, and how many of their rounds.
     pub fn broken(&self) -> Vec<(usize, usize)> {
-        let beyond = |rounds: &Vec<f64>| rounds.iter().filter(|value| self.is_beyond(**value)).count();
+        let beyond = |rounds: &Vec<f64>| rounds.iter().filter(|value| self.limit.is_beyond(**value)).count();
         let all = self.rounds.iter().map(beyond).enumerate();
         all.filter(|(_, rounds)| *rounds > 0).collect()
     }

@@ -3,6 +3,7 @@
 use super::groups::{Group, groups};
 use super::{Against, FleetHost, FleetPart, HOSTS_MIN, MachineKind, OfFleet, Out};
 use crate::conditions::IsChoice;
+use crate::counting::places;
 use crate::errors::Errors;
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
 use crate::looks::Answer;
@@ -157,17 +158,14 @@ impl Asked<'_> {
             (0..scenarios.len()).map(|scenario| is_asked(&scenario).then(|| found(scenario)).flatten()).collect();
         judge(&mut against, (&scenarios, figures.is_sample()), &held);
         let out = self.outs(&scenarios, standings, alpha);
-        let all: Vec<OfFleet> = against
-            .into_iter()
-            .enumerate()
-            .map(|(place, against)| OfFleet {
-                label: scenarios[place].label.clone(),
-                control: scenarios[place].control,
-                out: out[place],
-                ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
-                against,
-            })
-            .collect();
+        let all = against.into_iter().enumerate().map(|(place, against)| OfFleet {
+            label: scenarios[place].label.clone(),
+            control: scenarios[place].control,
+            out: out[place],
+            ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
+            against,
+        });
+        let all: Vec<OfFleet> = all.collect();
         let may_be_picked = |place: &usize| all[*place].out.is_none() && !group.is_given;
         let candidates: Vec<usize> = (0..all.len()).filter(may_be_picked).collect();
         let (picks, regret) = picks(figures, &candidates, more_is_better, alpha);
@@ -223,13 +221,6 @@ fn hosts_of_choice(figures: &Figures, picks: &[usize], candidates: &[usize]) -> 
     shared.unwrap_or_else(|| figures.hosts_with(&[*pick]))
 }
 
-/// The places of a workload's scenarios in the plan.
-pub(super) fn places(contents: &Contents, workload: &str, is_wanted: impl Fn(&Scenario) -> bool) -> Vec<usize> {
-    let all = contents.scenarios.iter().enumerate();
-    let of_workload = all.filter(|(_, scenario)| scenario.workload == workload && is_wanted(scenario));
-    of_workload.map(|(place, _)| place).collect()
-}
-
 /// The host of each round; a round of the contents is of one member.
 pub(super) fn host_of_rounds(contents: &Contents, hosts: &[FleetHost]) -> BTreeMap<u32, usize> {
     let of_host =
@@ -246,12 +237,10 @@ fn figures(contents: &Contents, hosts: &[FleetHost], columns: &[usize], primary:
     for (round, values) in contents.values(primary).iter().enumerate() {
         let Some(host) = host_of.get(&(round as u32)) else { continue };
         let values: Vec<Option<f64>> = columns.iter().map(|column| values[*column]).collect();
-        values
-            .iter()
-            .zip(&mut found.stalled)
-            .for_each(|(value, stalled)| *stalled |= value.is_some_and(|value| value <= 0.0));
-        found.rounds[*host]
-            .push(values.into_iter().map(|value| value.filter(|value| *value > 0.0).map(f64::ln)).collect());
+        let stalls = values.iter().map(|value| value.is_some_and(|value| value <= 0.0));
+        found.stalled.iter_mut().zip(stalls).for_each(|(stalled, stalls)| *stalled |= stalls);
+        let logarithms = values.iter().map(|value| value.filter(|value| *value > 0.0).map(f64::ln));
+        found.rounds[*host].push(logarithms.collect());
     }
     found
 }

@@ -58,17 +58,13 @@ impl FleetReport {
     /// The same for machines.
     pub(super) fn json_of_limits(&self) -> Vec<Value> {
         let of_limit = |held: &FleetLimit| {
-            let by_host: Vec<Value> = held
-                .rounds
-                .iter()
-                .map(|rounds| {
-                    let beyond = rounds.iter().filter(|value| held.is_beyond(**value)).count();
-                    json!({ "rounds": rounds.len(), "beyond": beyond })
-                })
-                .collect();
+            let by_host = held.rounds.iter().map(|rounds| {
+                let beyond = rounds.iter().filter(|value| held.limit.is_beyond(**value)).count();
+                json!({ "rounds": rounds.len(), "beyond": beyond })
+            });
             json!({
                 "limit": held.limit, "scenario": held.label, "unit": held.metric.unit, "worst": held.worst(),
-                "further": held.further, "kept": held.shown() == Shown::Kept, "hosts": by_host,
+                "further": held.further, "kept": held.shown() == Shown::Kept, "hosts": by_host.collect::<Vec<_>>(),
             })
         };
         self.fleet.limits.iter().map(of_limit).collect()
