@@ -104,6 +104,7 @@ pub fn judge(
     let judge = Judge { observations: &observations, held };
     let claims = judge.all(&analysis.claims, baseline);
     let labelled = |cell: &stats::CellSummary| Some((cell.label.clone(), cell.regret?));
+    let cells = analysis.cells.iter();
     Judgement {
         versus: judge.versus(&analysis, baseline, &claims),
         control: judge.control(&analysis, baseline),
@@ -116,11 +117,7 @@ pub fn judge(
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
         steps: if analysis.drift.is_some() && !is_tune { steps(&observations) } else { Vec::new() },
         drift: if is_tune { choice.drift } else { analysis.drift },
-        outliers: analysis
-            .cells
-            .iter()
-            .flat_map(|cell| cell.outliers.iter().map(|outlier| (cell.label.clone(), *outlier)))
-            .collect(),
+        outliers: cells.flat_map(|cell| cell.outliers.iter().map(|outlier| (cell.label.clone(), *outlier))).collect(),
         // Where the best alone is asked for, how far the pick may be behind is the precision.
         half_width_max: analysis.half_width_max.filter(|_| !is_tune),
         rounds_needed: analysis.rounds_needed,
@@ -155,11 +152,8 @@ pub fn families(
     };
     let all: Vec<Observations> = quantiles.iter().map(of_quantile).collect();
     let found = stats::shape::families(&all, &rules(settings, answer));
-    let judged = all
-        .iter()
-        .zip(found)
-        .map(|(observations, (claims, held))| Judge { observations, held }.all(&claims, asked.baseline));
-    judged.collect()
+    let found = all.iter().zip(found);
+    found.map(|(observations, (claims, held))| Judge { observations, held }.all(&claims, asked.baseline)).collect()
 }
 
 /// What stats sees, and which of the scenarios that are: those with a value.
@@ -284,11 +278,9 @@ impl Judge<'_> {
         let Some(baseline) = self.observations.cells.iter().find(|cell| Some(cell.label.as_str()) == baseline) else {
             return Vec::new();
         };
-        let cells = analysis.cells.iter().zip(&self.observations.cells);
-        let contrasts: Vec<(&Cell, Contrast)> = cells
-            .filter(|(_, cell)| !cell.control)
-            .filter_map(|(summary, cell)| Some((cell, summary.versus_baseline?)))
-            .collect();
+        let cells = analysis.cells.iter().zip(&self.observations.cells).filter(|(_, cell)| !cell.control);
+        let contrasts: Vec<(&Cell, Contrast)> =
+            cells.filter_map(|(summary, cell)| Some((cell, summary.versus_baseline?))).collect();
         let p = stats::benjamini_hochberg(&contrasts.iter().map(|(_, contrast)| contrast.p).collect::<Vec<_>>());
         let one_factor = self.observations.factors().len() == 1;
         let declared = |cell: &Cell| {

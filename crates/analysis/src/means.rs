@@ -31,10 +31,8 @@ pub fn metric_means<'a>(part: &'a Part, contents: &Contents) -> Means<'a> {
         }
         let of_scenario = figures.entry(&counting.trials[id].scenario).or_default();
         for (name, values) in of_trial {
-            of_scenario
-                .entry(name)
-                .or_default()
-                .extend(figure::of_runs(&values, contents.rule(name, zero(part, name))));
+            let found = figure::of_runs(&values, contents.rule(name, zero(part, name)));
+            of_scenario.entry(name).or_default().extend(found);
         }
     }
     let of_row = |label: &str| -> BTreeMap<String, f64> {

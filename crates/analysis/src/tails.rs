@@ -70,10 +70,8 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
     let mut found = Vec::new();
     found.extend(operation.is_some().then(|| of(read, asked, (What::LatencyP99, false), &latency)));
     found.extend(is_rate.then(|| of(read, asked, (What::WorstSecond, true), &worst)));
-    found
-        .iter_mut()
-        .filter(|tail| tail.what == What::LatencyP99)
-        .for_each(|tail| tail.operation.clone_from(&operation));
+    let of_latency = found.iter_mut().filter(|tail| tail.what == What::LatencyP99);
+    of_latency.for_each(|tail| tail.operation.clone_from(&operation));
     found.extend(distribution(read, asked, (primary, order), more_is_better));
     found.retain(|tail| !tail.claims.is_empty());
     found

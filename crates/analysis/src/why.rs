@@ -68,19 +68,13 @@ fn changes(subject: &Subject, watched: &Watched, work: &Work, settings: &Analysi
     let sides: Vec<(&'static Figure, Sides)> = watched.figures.iter().filter_map(of_figure).collect();
     let p: Vec<f64> = sides.iter().filter_map(|(_, sides)| Some(sides.contrast?.p)).collect();
     let mut corrected = stats::holm(&p).into_iter();
-    let mut list: Vec<Change> = sides
-        .into_iter()
-        .map(|(figure, sides)| Change {
-            figure,
-            per: figure.is_per_work.then(|| work.unit().to_string()),
-            first: sides.first,
-            second: sides.second,
-            ratio: sides
-                .contrast
-                .zip(sides.contrast.and_then(|_| corrected.next()))
-                .map(|(contrast, p)| held(&contrast, p, settings)),
-        })
-        .collect();
+    let list = sides.into_iter().map(|(figure, Sides { first, second, contrast })| {
+        let p = contrast.and_then(|_| corrected.next());
+        let ratio = contrast.zip(p).map(|(contrast, p)| held(&contrast, p, settings));
+        let per = figure.is_per_work.then(|| work.unit().to_string());
+        Change { figure, per, first, second, ratio }
+    });
+    let mut list: Vec<Change> = list.collect();
     // Stable: among the large and among the others, the order of the table stays.
     list.sort_by_key(rank);
     list

@@ -411,20 +411,16 @@ pub fn nothing(view: &View) -> String {
 pub fn holes(view: &View) -> Vec<String> {
     let holed = |row: &&Row| row.failed > 0;
     let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.rows.iter().filter(holed)).collect();
-    let mut lines: Vec<String> = rows
-        .iter()
-        .take(NAMES_MAX)
-        .map(|row| {
-            let trials = row.failed + row.centre.map_or(0, |centre| centre.count);
-            let why = view.failure_of(&row.label).map(|why| format!(" ({why})")).unwrap_or_default();
-            let kept = if row.centre.is_some() {
-                "; it is compared by the rounds it finished"
-            } else {
-                "; it is not part of the answer"
-            };
-            format!("Hole: {} of {trials} trials of {} failed{why}{kept}.", row.failed, row.label)
-        })
-        .collect();
+    let holes = rows.iter().take(NAMES_MAX).map(|row| {
+        let trials = row.failed + row.centre.map_or(0, |centre| centre.count);
+        let why = view.failure_of(&row.label).map(|why| format!(" ({why})")).unwrap_or_default();
+        let kept = match row.centre {
+            Some(_) => "it is compared by the rounds it finished",
+            None => "it is not part of the answer",
+        };
+        format!("Hole: {} of {trials} trials of {} failed{why}; {kept}.", row.failed, row.label)
+    });
+    let mut lines: Vec<String> = holes.collect();
     if rows.len() > NAMES_MAX {
         lines.push(format!("{} more scenarios have failed trials.", rows.len() - NAMES_MAX));
     }

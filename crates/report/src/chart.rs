@@ -377,11 +377,8 @@ impl Axis {
 /// 1, 2 or 5 times a power of ten, at least `rough`.
 fn round_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.abs().max(1e-300).log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|step| step * power)
-        .find(|step| *step >= rough * 0.999)
-        .unwrap_or(power * 10.0)
+    let mut steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
+    steps.find(|step| *step >= rough * 0.999).unwrap_or(power * 10.0)
 }
 
 /// A label for a tick: no more decimals than the step between ticks needs.

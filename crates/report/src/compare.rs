@@ -399,10 +399,8 @@ pub(crate) fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
 /// A session counts once.
 fn check_apart(all: &[&Input]) -> Result<(), Error> {
     let mut known = BTreeSet::new();
-    let again = all
-        .iter()
-        .map(|input| &input.contents.study)
-        .find(|study| !known.insert((study.created.to_bits(), study.seed)));
+    let mut studies = all.iter().map(|input| &input.contents.study);
+    let again = studies.find(|study| !known.insert((study.created.to_bits(), study.seed)));
     again.map_or(Ok(()), |study| Err(Error::SessionTwice(date(study.created))))
 }
 

@@ -232,10 +232,8 @@ impl FleetReport {
         further: &dyn Fn(&str, &OverHosts) -> String,
     ) -> Vec<String> {
         let small = kinds.iter().filter(|kind| kind.hosts.len() < HOSTS_MIN).count();
-        let each = against
-            .by_kind
-            .iter()
-            .map(|(place, found)| further(&format!("the kind with {}", differing(&kinds[*place], kinds)), found));
+        let kind = |place: usize| format!("the kind with {}", differing(&kinds[place], kinds));
+        let each = against.by_kind.iter().map(|(place, found)| further(&kind(*place), found));
         let none = (small > 0).then(|| {
             let of =
                 if small == kinds.len() { "any kind".into() } else { format!("{small} of the {} kinds", kinds.len()) };
@@ -358,12 +356,8 @@ fn hole(hole: &Hole) -> String {
 /// Facts in which a kind differs from another.
 fn differing(kind: &MachineKind, kinds: &[MachineKind]) -> String {
     let is_common = |name: &&str| kinds.iter().all(|other| other.facts.get(*name) == kind.facts.get(*name));
-    let own: Vec<String> = kind
-        .facts
-        .iter()
-        .filter(|(name, _)| !is_common(name))
-        .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
-        .collect();
+    let facts = kind.facts.iter().filter(|(name, _)| !is_common(name));
+    let own: Vec<String> = facts.map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
     if own.is_empty() { "less known of it".into() } else { and_list(&own) }
 }
 

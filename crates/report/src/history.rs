@@ -113,11 +113,8 @@ impl Series {
     fn step(&self, at: usize) -> String {
         let ((_, before), (_, now)) = (&self.results[at - 1], &self.results[at]);
         let changes = changes(before, now);
-        let told: Vec<String> = changes
-            .iter()
-            .filter(|(_, change)| change.is_shown())
-            .map(|((workload, label), change)| self.told(workload, label, change))
-            .collect();
+        let shown = changes.iter().filter(|(_, change)| change.is_shown());
+        let told: Vec<String> = shown.map(|((workload, label), change)| self.told(workload, label, change)).collect();
         let what = if !changes.values().any(|change| change.verdict.is_some()) {
             format!("no change could be shown, as no scenario has {ROUNDS_FOR_CLAIMS} rounds in both")
         } else if told.is_empty() {
@@ -140,16 +137,12 @@ impl Series {
         if last < 2 {
             return None;
         }
-        let seen: BTreeSet<(String, String)> = (1..=last)
-            .flat_map(|at| changes(&self.results[at - 1].1, &self.results[at].1))
-            .filter(|(_, change)| change.is_shown())
-            .map(|(scenario, _)| scenario)
-            .collect();
-        let told: Vec<String> = changes(&self.results[0].1, &self.results[last].1)
-            .iter()
-            .filter(|(scenario, change)| change.is_shown() && !seen.contains(scenario))
-            .map(|((workload, label), change)| self.told(workload, label, change))
-            .collect();
+        let steps = (1..=last).flat_map(|at| changes(&self.results[at - 1].1, &self.results[at].1));
+        let shown = steps.filter(|(_, change)| change.is_shown());
+        let seen: BTreeSet<(String, String)> = shown.map(|(scenario, _)| scenario).collect();
+        let all = changes(&self.results[0].1, &self.results[last].1);
+        let crept = all.iter().filter(|(scenario, change)| change.is_shown() && !seen.contains(scenario));
+        let told: Vec<String> = crept.map(|((workload, label), change)| self.told(workload, label, change)).collect();
         let span = format!("From {} to {}", self.when(0), self.when(last));
         (!told.is_empty())
             .then(|| format!("{span}, in steps too small to be shown one by one, {}.", first_of(&told, TOLD_MAX, ", ")))

@@ -28,10 +28,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub fn answer_json(input: &Input) -> Value {
     let view = input.view();
     let contents = &input.contents;
-    let warnings: Vec<Value> = warnings(view, contents)
-        .iter()
-        .map(|warning| json!({ "seen": warning.seen, "effect": warning.effect, "remedy": warning.remedy }))
-        .collect();
+    let warnings = warnings(view, contents).into_iter();
+    let warnings = warnings.map(|of| json!({ "seen": of.seen, "effect": of.effect, "remedy": of.remedy }));
     json!({
         "schema_version": SCHEMA_VERSION,
         "study": contents.study.name,
@@ -41,7 +39,7 @@ pub fn answer_json(input: &Input) -> Value {
         "confidence": view.confidence,
         "margin": view.margin,
         "answer": answer::answer(input),
-        "warnings": warnings,
+        "warnings": warnings.collect::<Vec<_>>(),
         "failed_trials": view.failed_total,
         "limits": limits::json(view),
         "workloads": view.parts.iter().map(|part| part_json(part, input)).collect::<Vec<_>>(),
@@ -53,17 +51,12 @@ pub fn answer_json(input: &Input) -> Value {
 
 fn part_json(part: &Part, input: &Input) -> Value {
     let claims = |claims: &[Claim]| claims.iter().map(|claim| claim_json(claim, part)).collect::<Vec<_>>();
-    let importance: Vec<Value> = part
-        .judgement
-        .importance()
-        .iter()
-        .map(|share| {
-            json!({
-                "name": share.name, "share": share.share, "share_low": share.range.map(|range| range.0),
-                "share_high": share.range.map(|range| range.1), "swing": share.swing,
-            })
+    let importance = part.judgement.importance().into_iter().map(|share| {
+        json!({
+            "name": share.name, "share": share.share, "share_low": share.range.map(|range| range.0),
+            "share_high": share.range.map(|range| range.1), "swing": share.swing,
         })
-        .collect();
+    });
     let shares = part.judgement.shares.as_ref().ok();
     let is_empty = part.choice.as_ref().is_some_and(|choice| choice.is_empty);
     json!({
@@ -84,7 +77,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "orders": orders_json(&part.orders),
         "rounds_needed": part.judgement.rounds_needed,
         "control": part.judgement.control.as_ref().map(|claim| claim_json(claim, part)),
-        "importance": importance,
+        "importance": importance.collect::<Vec<_>>(),
         "importance_approximate": shares.map(|shares| shares.approximate),
         "importance_missing": part.judgement.shares.as_ref().err().and_then(factors::no_shares),
         "noise_share": shares.map(|shares| shares.noise_share),

@@ -90,12 +90,8 @@ fn fixed(factor: &ScreenedFactor) -> String {
 
 /// "; sums: a × b with c × d, and 5 more".
 fn sums(screened: &Screened) -> String {
-    let mut said: Vec<String> = screened
-        .alike
-        .iter()
-        .take(SUMS_MAX)
-        .map(|pairs| pairs.iter().map(pair).collect::<Vec<_>>().join(" with "))
-        .collect();
+    let sum = |pairs: &Vec<[String; 2]>| pairs.iter().map(pair).collect::<Vec<_>>().join(" with ");
+    let mut said: Vec<String> = screened.alike.iter().take(SUMS_MAX).map(sum).collect();
     if said.is_empty() {
         return String::new();
     }

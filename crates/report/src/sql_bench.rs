@@ -36,13 +36,10 @@ fn header(contents: &Contents, scenario: &Scenario, trial: &Trial, run: &RunRow,
     let settings = &scenario.settings["workload"];
     let engine = settings["engine"].as_str().unwrap_or_default();
     let version = trial.facts.get(&format!("{engine}.version")).map_or("", String::as_str);
-    let arguments: Vec<String> = settings
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(name, value)| *name != "engine" && !value.is_null())
-        .map(|(name, value)| format!("--{name}={}", value.as_str().map_or_else(|| value.to_string(), String::from)))
-        .collect();
+    let all = settings.as_object().into_iter().flatten();
+    let given = all.filter(|(name, value)| *name != "engine" && !value.is_null());
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    let arguments: Vec<String> = given.map(|(name, value)| format!("--{name}={}", text(value))).collect();
     for (name, value) in [
         ("Benchmark DBD suite:", format!("surefoot {}", contents.study.surefoot_version)),
         ("Date of test:", date(run.started)),

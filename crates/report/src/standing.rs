@@ -42,6 +42,7 @@ impl Standing {
             Some(session) if session.is_interrupted() => "interrupted; the command that began it goes on",
             Some(_) => "done",
         };
+        let took = contents.trials.iter().filter_map(|trial| Some(trial.ended? - trial.started));
         Standing {
             finished: count(TrialState::Finished),
             failed: count(TrialState::Failed),
@@ -50,11 +51,7 @@ impl Standing {
             state,
             is_running,
             // A sum of nothing would be −0.
-            seconds: contents
-                .trials
-                .iter()
-                .filter_map(|trial| Some(trial.ended? - trial.started))
-                .fold(0.0, |a, b| a + b),
+            seconds: took.fold(0.0, |a, b| a + b),
         }
     }
 

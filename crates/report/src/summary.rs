@@ -93,11 +93,8 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
     let all = warnings(view, &input.contents);
     // That nothing finished is said already.
     let said = failed_trials(view).filter(|_| parts.is_empty());
-    let grave: Vec<&String> = all
-        .iter()
-        .filter(|warning| Some(*warning) != said.as_ref())
-        .filter_map(|warning| warning.brief.as_ref())
-        .collect();
+    let unsaid = all.iter().filter(|warning| Some(*warning) != said.as_ref());
+    let grave: Vec<&String> = unsaid.filter_map(|warning| warning.brief.as_ref()).collect();
     list.extend(grave.iter().take(WARNINGS_MAX).map(|warning| format!("Warning: {warning}")));
     let more_grave = grave.len().saturating_sub(WARNINGS_MAX);
     let minor = all.iter().filter(|warning| warning.brief.is_none()).count();

@@ -89,10 +89,8 @@ fn unfinished(contents: &Contents) -> Option<Warning> {
     let is_whole = contents.last_of_rounds().is_none_or(Session::ended_its_rounds);
     let ended = is_whole && contents.sessions.last().is_some_and(Session::came_to_an_end);
     let has_trials = |phase: &Phase| contents.trials.iter().any(|trial| trial.phase == *phase);
-    let is_amid_rounds = [Phase::Main, Phase::Confirmation]
-        .into_iter()
-        .filter(has_trials)
-        .any(|phase| Answer::of(contents, phase).share < 1.0);
+    let mut phases = [Phase::Main, Phase::Confirmation].into_iter().filter(has_trials);
+    let is_amid_rounds = phases.any(|phase| Answer::of(contents, phase).share < 1.0);
     (!ended).then(|| Warning {
         seen: "the study is not finished".into(),
         effect: match is_amid_rounds {
@@ -382,11 +380,9 @@ fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
 /// The largest of the data against the memory of its trial, or of the machine.
 fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
     let machine = observe::machine::memory_bytes_of(&contents.sessions.last()?.machine).map(|bytes| bytes as f64);
-    let limits: BTreeMap<&str, f64> = contents
-        .scenarios
-        .iter()
-        .filter_map(|scenario| Some((scenario.label.as_str(), memory_of(scenario, machine)?)))
-        .collect();
+    let limits =
+        contents.scenarios.iter().filter_map(|scenario| Some((&*scenario.label, memory_of(scenario, machine)?)));
+    let limits: BTreeMap<&str, f64> = limits.collect();
     let is_folder = |scenario: &&Scenario| scenario.settings["storage"]["device"] == "dir";
     let in_folders: Vec<&str> =
         contents.scenarios.iter().filter(is_folder).map(|scenario| scenario.label.as_str()).collect();

@@ -7,7 +7,7 @@ use crate::effects::{Interaction, Swing, interactions, swings};
 use crate::importance::{Importance, NoShares, importance};
 use crate::interval::{Contrast, contrast, mean, median, rounds_for_half_width};
 use crate::nonparametric::{hodges_lehmann, sign_flip_p};
-use crate::observations::{Observations, Rules};
+use crate::observations::{Declared, Observations, Rules};
 use crate::outliers::{MODIFIED_Z_MAX, modified_z};
 
 /// What one metric says.
@@ -138,11 +138,8 @@ pub fn family(observations: &Observations, rules: &Rules) -> (Vec<Claim>, Held) 
 }
 
 fn held(observations: &Observations, rules: &Rules) -> Held {
-    let measured = observations
-        .family()
-        .iter()
-        .filter(|declared| observations.is_undecided(declared) || observations.differences(declared).len() >= 2)
-        .count();
+    let counts = |of: &&Declared| observations.is_undecided(of) || observations.differences(of).len() >= 2;
+    let measured = observations.family().iter().filter(counts).count();
     Held { alpha: rules.alpha(), family: measured, margin: rules.margin, more_is_better: observations.more_is_better }
 }
 
@@ -154,18 +151,15 @@ fn claims(
 ) -> Vec<Claim> {
     let family = observations.family();
     let undecided = family.iter().filter(|declared| observations.is_undecided(declared)).count();
-    let measured: Vec<_> = family
-        .into_iter()
-        .filter_map(|declared| {
-            let differences = observations.differences(&declared);
-            Some((contrast(&differences, rules.confidence)?, declared, differences))
-        })
-        .collect();
+    let measured = family.into_iter().filter_map(|declared| {
+        let differences = observations.differences(&declared);
+        Some((contrast(&differences, rules.confidence)?, declared, differences))
+    });
+    let measured: Vec<_> = measured.collect();
     // What a stall leaves undecided stays a member of the family: it must not make the others look surer.
     let p = measured.iter().map(|(contrast, ..)| contrast.p).chain(std::iter::repeat_n(1.0, undecided));
     let adjusted = holm(&p.collect::<Vec<_>>());
-    let claim = |((contrast, declared, differences), p_holm): ((Contrast, _, Vec<f64>), f64)| {
-        let declared: crate::observations::Declared = declared;
+    let claim = |((contrast, declared, differences), p_holm): ((Contrast, Declared, Vec<f64>), f64)| {
         let verdict = verdict(&contrast, p_holm, held);
         let sign_flip_p = if verdict.is_claim() { exact_p(&differences) } else { None };
         // Below six rounds the exact test can't reach 0.05, and has no say.

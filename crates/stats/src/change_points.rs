@@ -252,10 +252,9 @@ fn without_single_outliers(values: &[f64]) -> Vec<f64> {
         let deviation = median(&others.iter().map(|other| (other - middle).abs()).collect::<Vec<_>>()) * 1.4826;
         let far = |value: f64| (value - middle) / deviation.max(f64::MIN_POSITIVE);
         let own = far(values[index]);
-        let has_company = [index.checked_sub(1), Some(index + 1)]
-            .into_iter()
-            .flatten()
-            .any(|next| values.get(next).is_some_and(|next| far(*next) * own.signum() > own.abs() / 2.0));
+        let is_company = |next: &f64| far(*next) * own.signum() > own.abs() / 2.0;
+        let mut nearest = [index.checked_sub(1), Some(index + 1)].into_iter().flatten();
+        let has_company = nearest.any(|next| values.get(next).is_some_and(is_company));
         if own.abs() > DEVIATIONS_MAX && !has_company { middle } else { values[index] }
     };
     (0..values.len()).map(of).collect()

@@ -45,10 +45,7 @@ pub fn sign_flip_p(differences: &[f64]) -> f64 {
 /// # Panics
 /// Of nothing.
 pub fn hodges_lehmann(differences: &[f64]) -> f64 {
-    let walsh: Vec<f64> = differences
-        .iter()
-        .enumerate()
-        .flat_map(|(i, a)| differences[i..].iter().map(move |b| f64::midpoint(*a, *b)))
-        .collect();
-    median(&walsh)
+    let firsts = differences.iter().enumerate();
+    let walsh = firsts.flat_map(|(i, a)| differences[i..].iter().map(move |b| f64::midpoint(*a, *b)));
+    median(&walsh.collect::<Vec<_>>())
 }

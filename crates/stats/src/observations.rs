@@ -130,11 +130,7 @@ impl Observations {
 
     /// `[cell][round]` on the log scale, for these cells, none of which stalled, and the rounds in which all of them have a value.
     pub fn complete(&self, cells: &[usize]) -> Vec<Vec<f64>> {
-        let rows: Vec<Vec<f64>> = self
-            .rounds
-            .iter()
-            .filter_map(|row| cells.iter().map(|cell| row[*cell].map(f64::ln)).collect::<Option<Vec<f64>>>())
-            .collect();
+        let rows = self.whole_rounds(cells);
         (0..cells.len()).map(|column| rows.iter().map(|row| row[column]).collect()).collect()
     }
 
@@ -144,10 +140,13 @@ impl Observations {
         if candidates.is_empty() {
             return Vec::new();
         }
-        let rows = self.rounds.iter();
-        rows.filter_map(|row| candidates.iter().map(|cell| row[*cell].map(f64::ln)).collect::<Option<Vec<f64>>>())
-            .map(|row| mean(&row))
-            .collect()
+        self.whole_rounds(&candidates).iter().map(|row| mean(row)).collect()
+    }
+
+    /// The logarithms of these cells in each round in which all of them have a value.
+    fn whole_rounds(&self, cells: &[usize]) -> Vec<Vec<f64>> {
+        let of_round = |row: &Vec<Option<f64>>| cells.iter().map(|cell| row[*cell].map(f64::ln)).collect();
+        self.rounds.iter().filter_map(of_round).collect()
     }
 
     /// Factors with more than one level over the candidates, and their levels in order of first appearance.
@@ -171,10 +170,8 @@ impl Observations {
         let factors = self.factors();
         let combinations = factors.iter().map(|(_, levels)| levels.len()).product::<usize>();
         let candidates = self.candidates();
-        let seen: BTreeSet<Vec<Option<&String>>> = candidates
-            .iter()
-            .map(|cell| factors.iter().map(|(factor, _)| self.cells[*cell].levels.get(factor)).collect())
-            .collect();
+        let levels = |cell: &usize| factors.iter().map(|(factor, _)| self.cells[*cell].levels.get(factor)).collect();
+        let seen: BTreeSet<Vec<Option<&String>>> = candidates.iter().map(levels).collect();
         !factors.is_empty() && seen.len() == candidates.len() && seen.len() == combinations
     }
 
@@ -219,12 +216,8 @@ impl Observations {
     /// All pairs of a factor's levels; none when a pair was never measured with all else equal, or no longer is, or two cells are alike.
     fn main_effects(&self, factor: &str, levels: &[String]) -> Option<Vec<Declared>> {
         let pairs = levels.len() * (levels.len() - 1) / 2;
-        let left: BTreeSet<&String> = self
-            .candidates()
-            .into_iter()
-            .filter(|cell| self.is_measured_yet(*cell))
-            .filter_map(|cell| self.cells[cell].levels.get(factor))
-            .collect();
+        let measured = self.candidates().into_iter().filter(|cell| self.is_measured_yet(*cell));
+        let left: BTreeSet<&String> = measured.filter_map(|cell| self.cells[cell].levels.get(factor)).collect();
         let are_apart = |pair: &Declared| left.contains(&pair.a) && left.contains(&pair.b) && !self.is_left(pair);
         self.level_effects(factor, levels).filter(|effects| effects.len() == pairs && !effects.iter().any(are_apart))
     }

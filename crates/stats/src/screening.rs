@@ -103,11 +103,9 @@ pub fn screening(screened: &Screened, keep: &Keep) -> Option<Screening> {
     let table = Table::of(screened)?;
     let factors = table.counts.len();
     let mains: Vec<Vec<Vec<f64>>> = (0..factors).map(|factor| table.columns(factor)).collect();
-    let mut pairs: Vec<Pair> = (0..factors)
-        .flat_map(|a| (a + 1..factors).map(move |b| [a, b]))
-        .map(|pair| Pair { pair, columns: products(&mains[pair[0]], &mains[pair[1]], &mains) })
-        .filter(|pair| !pair.columns.is_empty())
-        .collect();
+    let pairs = (0..factors).flat_map(|a| (a + 1..factors).map(move |b| [a, b]));
+    let pairs = pairs.map(|pair| Pair { pair, columns: products(&mains[pair[0]], &mains[pair[1]], &mains) });
+    let mut pairs: Vec<Pair> = pairs.filter(|pair| !pair.columns.is_empty()).collect();
     let noise = table.noise(&mains, &pairs);
     let mut thetas: Vec<(Vec<usize>, f64)> = Vec::new();
     for (factor, columns) in mains.iter().enumerate() {

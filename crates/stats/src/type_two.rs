@@ -141,13 +141,9 @@ impl<'a> Fit<'a> {
     /// Adds a term: a column for each combination of its factors' levels but the first ones.
     fn add(&mut self, mask: usize) {
         let members: Vec<usize> = (0..self.table.counts.len()).filter(|factor| mask >> factor & 1 == 1).collect();
-        let mut combinations: Vec<Vec<usize>> = self
-            .table
-            .levels
-            .iter()
-            .map(|levels| members.iter().map(|factor| levels[*factor]).collect())
-            .filter(|levels: &Vec<usize>| levels.iter().all(|level| *level > 0))
-            .collect();
+        let of_members = |levels: &Vec<usize>| members.iter().map(|factor| levels[*factor]).collect::<Vec<_>>();
+        let all = self.table.levels.iter().map(of_members);
+        let mut combinations: Vec<_> = all.filter(|levels| levels.iter().all(|level| *level > 0)).collect();
         combinations.sort_unstable();
         combinations.dedup();
         for combination in combinations {

@@ -296,10 +296,8 @@ pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
         settings.iter().map(move |setting| format!("{table}.{}", setting.name))
     };
     let top = TOP.iter().filter(|setting| is_path(setting.name)).map(|setting| setting.name.to_string());
-    let workloads = catalogue
-        .workloads()
-        .into_iter()
-        .filter_map(|name| Some((format!("workload.{name}"), catalogue.workload(name)?)));
+    let workloads = catalogue.workloads().into_iter();
+    let workloads = workloads.filter_map(|name| Some((format!("workload.{name}"), catalogue.workload(name)?)));
     let services =
         catalogue.services().into_iter().filter_map(|name| Some((format!("service.{name}"), catalogue.service(name)?)));
     let volumes = VOLUMES.iter().map(|name| (format!("storage.{name}"), catalogue.storage()));

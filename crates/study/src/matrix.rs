@@ -207,10 +207,9 @@ impl Combination {
 
     /// Factor → level; the workload is a factor where there are several.
     pub fn named(&self, study: &Study) -> Levels {
-        let mut levels: Levels = self
-            .chosen(study)
-            .map(|(factor, level)| (factor.name.clone(), factor.levels[level].label.clone()))
-            .collect();
+        let chosen = self.chosen(study);
+        let mut levels: Levels =
+            chosen.map(|(factor, level)| (factor.name.clone(), factor.levels[level].label.clone())).collect();
         if study.base.workloads.len() > 1 {
             levels.insert("workload".into(), self.workload.clone());
         }

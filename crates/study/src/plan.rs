@@ -1,7 +1,7 @@
 //! A study to its plan: scenarios, their order in each round, and the specification of each trial.
 
 use crate::check::Study;
-use crate::factor;
+use crate::factor::with_factor;
 use crate::groups;
 use crate::limit::Limit;
 use crate::matrix::{Combination, matrix};
@@ -230,10 +230,8 @@ impl<S: Clone> Plan<S> {
             return all.into_iter().filter(|index| wanted[*index]).collect();
         }
         let wanted: Vec<usize> = (0..self.scenarios.len()).filter(|index| wanted[*index]).collect();
-        balanced(wanted.len(), self.phase_seed(round), self.fleet_round(round))
-            .into_iter()
-            .map(|place| wanted[place])
-            .collect()
+        let order = balanced(wanted.len(), self.phase_seed(round), self.fleet_round(round));
+        order.into_iter().map(|place| wanted[place]).collect()
     }
 
     /// A round of these scenarios of one workload in so many groups, each with the `shared` ones: indices in the order of their first turns.
@@ -310,10 +308,8 @@ impl<S: Clone> Plan<S> {
     /// Keeps scenarios whose label, or `factor=level`, contains one of these words; and their controls.
     pub fn only(&mut self, words: &[String]) {
         self.scenarios.retain(|scenario| {
-            let levels = scenario
-                .levels
-                .iter()
-                .flat_map(|(factor, level)| [format!("{factor}={level}"), factor::with_factor(factor, level)]);
+            let names = |(factor, level): (&String, &String)| [format!("{factor}={level}"), with_factor(factor, level)];
+            let levels = scenario.levels.iter().flat_map(names);
             let texts: Vec<String> = levels.chain([scenario.label.clone()]).collect();
             words.iter().any(|word| texts.iter().any(|text| text.contains(word.as_str())))
         });

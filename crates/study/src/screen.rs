@@ -141,10 +141,8 @@ impl Screen {
             return Err(format!("{} scenarios are fewer than the {AUTO_FROM} from which \"auto\" screens", of.len()));
         }
         let mut factors = factors(&of, scenarios);
-        let combinations: HashSet<Vec<Option<&String>>> = of
-            .iter()
-            .map(|index| factors.iter().map(|(name, _)| scenarios[*index].levels.get(name)).collect())
-            .collect();
+        let levels = |index: &usize| factors.iter().map(|(name, _)| scenarios[*index].levels.get(name)).collect();
+        let combinations: HashSet<Vec<Option<&String>>> = of.iter().map(levels).collect();
         let product: usize = factors.iter().map(|(_, levels)| levels.len()).product();
         if combinations.len() != product || of.len() != product {
             let what =

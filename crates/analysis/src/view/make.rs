@@ -95,18 +95,15 @@ fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (Is
     let plain: Vec<&Scenario> = scenarios.iter().map(|(_, scenario)| *scenario).collect();
     let baseline = baseline(contents, &plain);
     let mut confirmations = confirmations(contents, workload, primary, more_is_better);
-    let mut rows: Vec<Row> = scenarios
-        .iter()
-        .enumerate()
-        .map(|(column, (index, scenario))| Row {
-            index: *index,
-            baseline: Some(&scenario.label) == baseline.as_ref(),
-            confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
-            stalls: self::stalls(read, scenario, more_is_better).filter(|_| counts_stalls(contents, &rounds, column)),
-            slow: slow(read, scenario, more_is_better, |phase| phase == Phase::Main),
-            ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
-        })
-        .collect();
+    let rows = scenarios.iter().enumerate().map(|(column, (index, scenario))| Row {
+        index: *index,
+        baseline: Some(&scenario.label) == baseline.as_ref(),
+        confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
+        stalls: self::stalls(read, scenario, more_is_better).filter(|_| counts_stalls(contents, &rounds, column)),
+        slow: slow(read, scenario, more_is_better, |phase| phase == Phase::Main),
+        ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
+    });
+    let mut rows: Vec<Row> = rows.collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let conditions = conditions(&plain, is_choice);
     let alpha = judge::rules(&contents.study.analysis, read.answer).alpha();

@@ -15,11 +15,8 @@ const VERMILION: [f64; 3] = [213.0, 94.0, 0.0];
 
 /// The heat map; `None` with fewer than two values, or where columns have no room.
 pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Option<Picture> {
-    let logarithms: Vec<f64> = grid
-        .placed()
-        .filter_map(|(_, _, cell)| cell.mean.filter(|mean| mean.0 > 0.0))
-        .map(|mean| mean.0.ln())
-        .collect();
+    let means = grid.placed().filter_map(|(_, _, cell)| cell.mean.filter(|mean| mean.0 > 0.0));
+    let logarithms: Vec<f64> = means.map(|mean| mean.0.ln()).collect();
     let longest = grid.rows.short.iter().map(|level| level.chars().count()).max()?;
     let left = (longest as f64 * TEXT * 0.6 + 12.0).clamp(40.0, 130.0);
     let width = (WIDTH - left - 4.0) / grid.columns.levels.len() as f64;

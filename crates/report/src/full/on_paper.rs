@@ -65,13 +65,10 @@ fn raw_values(input: &Input, view: &View, short: &ShortNames) -> Vec<Block> {
         vec![Block::Heading(3, "Trials".into()), Block::Note("In order of start.".into()), trials(input, short)];
     for part in &view.parts {
         let labels: Vec<&str> = part.rows.iter().map(|row| row.label.as_str()).collect();
-        let runs: Vec<(&Trial, &RunRow)> = counting
-            .runs
-            .iter()
-            .map(|(id, runs)| (counting.trials[id], runs))
-            .filter(|(trial, _)| labels.contains(&trial.scenario.as_str()))
-            .flat_map(|(trial, runs)| runs.iter().map(move |run| (trial, *run)))
-            .collect();
+        let trials = counting.runs.iter().map(|(id, runs)| (counting.trials[id], runs));
+        let trials = trials.filter(|(trial, _)| labels.contains(&trial.scenario.as_str()));
+        let runs = trials.flat_map(|(trial, runs)| runs.iter().map(move |run| (trial, *run)));
+        let runs: Vec<(&Trial, &RunRow)> = runs.collect();
         blocks.push(Block::Heading(3, format!("Runs: {}", answer::heading(part))));
         let metrics = judged(part, &runs, input);
         let others = input.contents.metrics.len().saturating_sub(metrics.len());

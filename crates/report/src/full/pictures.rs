@@ -323,12 +323,8 @@ fn legend(panels: &[throughput::Panel]) -> Option<Block> {
         entries.push(format!("{shaded} {} runs.", throughput::WARM_UPS_MAX));
     }
     let has = |kind: Kind| panels.iter().flat_map(|panel| &panel.lines).any(|line| !line.marks.at(kind).is_empty());
-    entries.extend(
-        Kind::ALL
-            .into_iter()
-            .filter(|kind| has(*kind))
-            .map(|kind| format!("{} {}.", marks::sign(kind), marks::legend(kind))),
-    );
+    let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind));
+    entries.extend(kinds.map(|kind| format!("{} {}.", marks::sign(kind), marks::legend(kind))));
     (!entries.is_empty()).then(|| Block::Note(entries.join(" ")))
 }
 

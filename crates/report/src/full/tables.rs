@@ -185,13 +185,9 @@ pub fn pivots(input: &Input) -> Option<Block> {
 
 /// What a power cut takes, scenario by scenario, and why.
 pub fn durability(input: &Input) -> Block {
-    let flushing: BTreeMap<&str, &Flushing> = input
-        .view()
-        .parts
-        .iter()
-        .flat_map(|part| &part.rows)
-        .filter_map(|row| Some((row.label.as_str(), row.flushing.as_ref()?)))
-        .collect();
+    let rows = input.view().parts.iter().flat_map(|part| &part.rows);
+    let flushing = rows.filter_map(|row| Some((row.label.as_str(), row.flushing.as_ref()?)));
+    let flushing: BTreeMap<&str, &Flushing> = flushing.collect();
     let measured = |flushing: &&Flushing| {
         let mark = if flushing.is_missing { format!("{MARK}: ") } else { String::new() };
         format!("{mark}{}", flushing.words())

@@ -13,23 +13,18 @@ impl History {
 
 fn of_series(series: &Series) -> Value {
     let study = &series.results[0].1.contents.study;
-    let results: Vec<Value> = series
-        .results
-        .iter()
-        .enumerate()
-        .map(|(at, (name, input))| {
-            let before = at.checked_sub(1).map(|at| &series.results[at].1);
-            json!({
-                "results": name,
-                "created": input.contents.study.created,
-                "study_hash": input.contents.study.hash,
-                "meanwhile": before.map(|before| meanwhile(before, input)),
-            })
+    let results = series.results.iter().enumerate().map(|(at, (name, input))| {
+        let before = at.checked_sub(1).map(|at| &series.results[at].1);
+        json!({
+            "results": name,
+            "created": input.contents.study.created,
+            "study_hash": input.contents.study.hash,
+            "meanwhile": before.map(|before| meanwhile(before, input)),
         })
-        .collect();
+    });
     json!({
         "study": study.name, "question": study.question, "sentences": series.sentences(), "elsewhere": series.elsewhere,
-        "results": results,
+        "results": results.collect::<Vec<_>>(),
         "workloads": series.workloads().iter().map(|workload| of_workload(series, workload)).collect::<Vec<_>>(),
     })
 }

@@ -29,14 +29,9 @@ impl History {
 }
 
 fn figures(id: &str, series: &Series, workload: &Workload) -> Vec<Block> {
-    let lines: Vec<history::Line> = workload
-        .labels
-        .iter()
-        .map(|label| history::Line {
-            label,
-            centres: series.rows(workload, label).into_iter().map(|row| row.and_then(|row| row.centre)).collect(),
-        })
-        .collect();
+    let centres = |label: &str| series.rows(workload, label).into_iter().map(|row| row?.centre).collect::<Vec<_>>();
+    let lines: Vec<history::Line> =
+        workload.labels.iter().map(|label| history::Line { label, centres: centres(label) }).collect();
     // The day is enough for a picture.
     let dates: Vec<String> = (0..series.results.len()).map(|at| series.when(at).chars().take(10).collect()).collect();
     let (scale, metric) = (&Scale::of_part(workload.part), words(&workload.part.metric.name));

@@ -20,11 +20,8 @@ pub fn words(plan: &Plan, room: Room) -> String {
     let (memory, images) = (groups::memory_bytes_max(plan), estimate::images_bytes(plan));
     let why = if plan.drawn.turns.is_some() { " (chosen by the machine's noise)" } else { "" };
     let turn = format!("{}{why}", format_seconds(turns::turn_seconds(plan)));
-    let needs: Vec<String> = [(memory, "of memory"), (images, "for image files")]
-        .into_iter()
-        .filter(|(bytes, _)| *bytes > 0)
-        .map(|(bytes, what)| format!("{} {what}", format_bytes(bytes)))
-        .collect();
+    let needs = [(memory, "of memory"), (images, "for image files")].into_iter().filter(|(bytes, _)| *bytes > 0);
+    let needs: Vec<String> = needs.map(|(bytes, what)| format!("{} {what}", format_bytes(bytes))).collect();
     let needs = if needs.is_empty() { String::new() } else { format!(" (about {})", needs.join(", ")) };
     match reason {
         None => format!("turns of {turn}, up to {up} scenarios at once{needs}"),

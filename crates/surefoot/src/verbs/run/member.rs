@@ -117,6 +117,8 @@ impl Place {
         let begun = if ledger.is_file() { ledger::Writer::create_or_open(&ledger)?.member()? } else { None };
         let stem = format!("{}.member-{}-of-{}", loaded.plan.name, part.number, part.of);
         let named = |attempt: u32| folder.join(format!("{stem}.attempt-{attempt}.surefoot"));
+        let first_free = || (1..=ATTEMPTS_MAX).find_map(|attempt| is_free(&named(attempt), attempt)).transpose();
+        let none_is_free = || anyhow!("{} has {ATTEMPTS_MAX} starts of member {}", folder.display(), part.number);
         let host = lab::host::this(&|name| std::env::var(name).ok());
         let member = match begun {
             Some(begun) if (&begun.host.name, begun.of) != (&host.name, part.of) => {
@@ -135,12 +137,7 @@ impl Place {
             // A copy that somebody removed is made again.
             Some(begun) => begun,
             None => Member {
-                attempt: (1..=ATTEMPTS_MAX)
-                    .find_map(|attempt| is_free(&named(attempt), attempt))
-                    .transpose()?
-                    .ok_or_else(|| {
-                        anyhow!("{} has {ATTEMPTS_MAX} starts of member {}", folder.display(), part.number)
-                    })?,
+                attempt: first_free()?.ok_or_else(none_is_free)?,
                 number: part.number,
                 of: part.of,
                 rounds: loaded.plan.design.rounds_min,
