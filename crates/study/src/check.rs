@@ -11,14 +11,13 @@ use crate::factor::{self, Factor};
 use crate::limit::Limit;
 use crate::matrix::Rule;
 use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, TOP, TUNE_ROUNDS_MIN, VOLUMES};
-use crate::problem::Problem;
+use crate::problem::{Problem, Span};
 use crate::safety::{self, SAFETY, Safety};
 use crate::table::{self, TABLE, Table};
 use rules::{RuleKind, unknown_factor};
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 /// A study file, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +137,7 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn wrong(&mut self, message: impl Into<String>, span: Option<Range<usize>>, label: impl Into<String>) {
+    fn wrong(&mut self, message: impl Into<String>, span: Span, label: impl Into<String>) {
         self.problems.push(Problem::new(message, span, label));
     }
 
@@ -225,7 +224,7 @@ impl<'a> Checker<'a> {
     }
 
     /// That a table of such a list is about a workload of this study.
-    fn workload_of(&mut self, list: &str, workload: &str, span: Option<Range<usize>>, base: &Base) {
+    fn workload_of(&mut self, list: &str, workload: &str, span: Span, base: &Base) {
         let workloads: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
         if !workloads.contains(&workload) {
             let label = format!("workloads of this study: {}", workloads.join(", "));
@@ -236,9 +235,7 @@ impl<'a> Checker<'a> {
 
     fn one_table(&mut self, node: &Node, base: &Base, factors: &[Factor]) -> Option<Table> {
         let before = self.problems.len();
-        let own = node.entries().iter().filter(|entry| entry.key != "published").cloned().collect();
-        let own = Node { span: node.span.clone(), content: Content::Table(own) };
-        let map = self.table("table", Some(&own), TABLE);
+        let map = self.table("table", Some(&node.only(|entry| entry.key != "published")), TABLE);
         let text = |name: &str| map[name].as_str().unwrap_or_default().to_string();
         let span = |name: &str| node.get(name).map_or(node.span.clone(), |node| node.span.clone());
         let factor = |name: &str| document::plain_path(&text(name));
@@ -299,9 +296,7 @@ impl<'a> Checker<'a> {
             let table = self.table(&format!("storage.{}", entry.key), Some(&entry.node), known);
             volumes.insert(entry.key.clone(), table);
         }
-        let rest = node.entries().iter().filter(|entry| !is_volume(entry)).cloned().collect();
-        let own = Node { span: node.span.clone(), content: Content::Table(rest) };
-        (self.table("storage", Some(&own), known), volumes)
+        (self.table("storage", Some(&node.only(|entry| !is_volume(&entry))), known), volumes)
     }
 
     /// The tables of services or workloads, each by its name.
@@ -347,12 +342,7 @@ impl<'a> Checker<'a> {
     }
 
     fn top(&mut self) -> Map<String, Value> {
-        let written = Node {
-            span: None,
-            content: Content::Table(
-                self.root.entries().iter().filter(|entry| TOP.iter().any(|s| s.name == entry.key)).cloned().collect(),
-            ),
-        };
+        let written = self.root.only(|entry| TOP.iter().any(|setting| setting.name == entry.key));
         self.table("", Some(&written), TOP)
     }
 
@@ -385,14 +375,8 @@ impl<'a> Checker<'a> {
                 self.problems.push(problem.hint(hint));
                 continue;
             };
-            match setting.check(&entry.node.json()) {
-                Ok(value) => {
-                    checked.insert(entry.key.clone(), value);
-                }
-                Err(wrong) => {
-                    self.problems.push(Problem::wrong_value(&path(&entry.key), &wrong, entry.node.span.clone()))
-                }
-            }
+            let value = factor::checked(&path(&entry.key), setting, &entry.node, self.problems);
+            checked.extend(value.map(|value| (entry.key.clone(), value)));
         }
         checked
     }

@@ -1,8 +1,7 @@
 //! Text to a tree that remembers where everything stood. The only file that speaks TOML.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Span};
 use serde_json::Value;
-use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 /// Tables and lists within one another; a study needs four. The parser's own limit counts each dotted key and each bracket
@@ -13,7 +12,7 @@ const DEPTH_MAX: usize = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// Place of the value; none when the command line gave it.
-    pub span: Option<Range<usize>>,
+    pub span: Span,
     /// The value.
     pub content: Content,
 }
@@ -35,7 +34,7 @@ pub struct Entry {
     /// The key.
     pub key: String,
     /// Its place.
-    pub span: Option<Range<usize>>,
+    pub span: Span,
     /// What it is set to.
     pub node: Node,
 }
@@ -57,6 +56,12 @@ impl Node {
             Content::Table(entries) => entries,
             _ => &[],
         }
+    }
+
+    /// A table with these of its entries only.
+    pub fn only(&self, is_kept: impl Fn(&Entry) -> bool) -> Node {
+        let kept = self.entries().iter().filter(|entry| is_kept(entry)).cloned().collect();
+        Node { span: self.span.clone(), content: Content::Table(kept) }
     }
 
     /// The value under a key.
@@ -183,7 +188,7 @@ impl Reader {
         Node { span: Some(value.span()), content: self.content(value.get_ref(), Some(value.span())) }
     }
 
-    fn content(&mut self, value: &DeValue, span: Option<Range<usize>>) -> Content {
+    fn content(&mut self, value: &DeValue, span: Span) -> Content {
         if self.depth == DEPTH_MAX {
             self.problems.push(Problem::new("nested too deep", span, "a study needs four levels"));
             return Content::Scalar(Value::Null);
@@ -198,7 +203,7 @@ impl Reader {
         content
     }
 
-    fn scalar(&mut self, value: &DeValue, span: Option<Range<usize>>) -> Value {
+    fn scalar(&mut self, value: &DeValue, span: Span) -> Value {
         match value {
             DeValue::Boolean(value) => Value::from(*value),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or_else(

@@ -3,10 +3,9 @@
 use crate::Catalogue;
 use crate::document::{Content, Entry, Node};
 use crate::own_settings::{CPUS, FREE_TABLES, GUEST, SERVER_SETTING, TOP, VOLUMES};
-use crate::problem::Problem;
+use crate::problem::{Problem, Span};
 use serde_json::Value;
 use settings::{Kind, Setting};
-use std::ops::Range;
 
 /// The first words of paths that may be factors, and how many words a path has.
 const ROOTS: &[(&str, usize)] =
@@ -23,7 +22,7 @@ pub struct Factor {
     /// Its levels, at least one.
     pub levels: Vec<Level>,
     /// Where its name stands.
-    pub span: Option<Range<usize>>,
+    pub span: Span,
     /// Whether its levels are named groups of settings.
     pub named: bool,
 }
@@ -82,23 +81,19 @@ impl Factor {
 }
 
 /// A factor as it is written: its name, where that stands, and what it is set to.
-pub type Written = (String, Option<Range<usize>>, Node);
+pub type Written = (String, Span, Node);
 
 /// `[factors]` or a rule with dotted keys, nested or quoted, made flat, in the order of the text.
 pub fn flatten(table: &Node) -> Vec<Written> {
     let mut flat = Vec::new();
-    for entry in table.entries() {
-        flatten_path(&entry.key, entry, &mut flat);
-    }
+    table.entries().iter().for_each(|entry| flatten_path(&entry.key, entry, &mut flat));
     flat
 }
 
 fn flatten_path(path: &str, entry: &Entry, flat: &mut Vec<Written>) {
     match &entry.node.content {
         Content::Table(entries) if path.split('.').count() < words_of_paths_like(path).unwrap_or(0) => {
-            for inner in entries {
-                flatten_path(&format!("{path}.{}", inner.key), inner, flat);
-            }
+            entries.iter().for_each(|inner| flatten_path(&format!("{path}.{}", inner.key), inner, flat));
         }
         _ => flat.push((path.to_string(), entry.span.clone(), entry.node.clone())),
     }
@@ -144,7 +139,7 @@ pub fn check(written: Written, catalogue: &dyn Catalogue, problems: &mut Vec<Pro
 }
 
 /// The problem of a factor that is neither a path with a list nor a name with a table.
-fn shapeless(name: &str, span: Option<Range<usize>>, node: &Node, catalogue: &dyn Catalogue) -> Problem {
+fn shapeless(name: &str, span: Span, node: &Node, catalogue: &dyn Catalogue) -> Problem {
     if name == "workload" {
         let label = "write a table [workload.NAME] for each: every scenario is made for every workload";
         return Problem::new("`workload` is always a factor and has no levels of its own", span, label);
@@ -163,7 +158,7 @@ fn shapeless(name: &str, span: Option<Range<usize>>, node: &Node, catalogue: &dy
 fn path_levels(
     path: &str,
     nodes: &[Node],
-    span: Option<Range<usize>>,
+    span: Span,
     catalogue: &dyn Catalogue,
     problems: &mut Vec<Problem>,
 ) -> Vec<Level> {
@@ -198,17 +193,15 @@ fn path_levels(
 
 /// One level of a path; none, with a problem, when its setting does not take the value.
 pub fn path_level(path: &str, setting: &Setting, node: &Node, problems: &mut Vec<Problem>) -> Option<Level> {
-    let written = node.json();
-    match setting.check(&written) {
-        Ok(value) => {
-            let settings = vec![(path.to_string(), value.clone())];
-            Some(Level { key: value, label: label(path, &written), settings, included: false })
-        }
-        Err(wrong) => {
-            problems.push(Problem::wrong_value(path, &wrong, node.span.clone()));
-            None
-        }
-    }
+    let key = checked(path, setting, node, problems)?;
+    let settings = vec![(path.to_string(), key.clone())];
+    Some(Level { key, label: label(path, &node.json()), settings, included: false })
+}
+
+/// What is written, as the setting has it; none where it can't have it, and that is said.
+pub fn checked(path: &str, setting: &Setting, node: &Node, problems: &mut Vec<Problem>) -> Option<Value> {
+    let found = setting.check(&node.json());
+    found.map_err(|wrong| problems.push(Problem::wrong_value(path, &wrong, node.span.clone()))).ok()
 }
 
 fn named_level(entry: &Entry, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) -> Level {
@@ -226,10 +219,8 @@ fn named_level(entry: &Entry, catalogue: &dyn Catalogue, problems: &mut Vec<Prob
             let message = format!("the level `{}` sets `{path}` twice", entry.key);
             problems.push(Problem::new(message, span, "each setting once"));
         }
-        match setting.check(&node.json()) {
-            Ok(value) => level.settings.push((path, value)),
-            Err(wrong) => problems.push(Problem::wrong_value(&path, &wrong, node.span)),
-        }
+        let value = checked(&path, setting, &node, problems);
+        level.settings.extend(value.map(|value| (path, value)));
     }
     level
 }
@@ -237,7 +228,7 @@ fn named_level(entry: &Entry, catalogue: &dyn Catalogue, problems: &mut Vec<Prob
 /// The setting at a path, or a problem that names the nearest.
 pub fn setting_at(
     path: &str,
-    span: Option<Range<usize>>,
+    span: Span,
     catalogue: &dyn Catalogue,
     problems: &mut Vec<Problem>,
 ) -> Option<&'static Setting> {

@@ -7,11 +7,10 @@
 
 use crate::check::{Base, Study};
 use crate::factor::Factor;
-use crate::problem::{Problem, grouped};
+use crate::problem::{Problem, Span, grouped};
 use crate::trial_spec::Levels;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::ops::Range;
 
 /// More scenarios than this are a mistake in the file: at a minute each, six rounds would take six weeks.
 pub const SCENARIOS_MAX: u128 = 10_000;
@@ -26,7 +25,7 @@ pub struct Rule {
     /// Settings that an include makes beside them.
     pub settings: Vec<(String, Value)>,
     /// Where it stands.
-    pub span: Option<Range<usize>>,
+    pub span: Span,
 }
 
 /// A workload with one level of each factor that concerns it.

@@ -4,13 +4,16 @@ use serde_json::Value;
 use settings::Wrong;
 use std::ops::Range;
 
+/// Where something stands in the text, in bytes; none: the command line gave it, or it is not there.
+pub type Span = Option<Range<usize>>;
+
 /// One problem of a study file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// Where, in bytes of the text; none when it came from the command line or concerns the whole file.
-    pub span: Option<Range<usize>>,
+    pub span: Span,
     /// What is allowed; stands under the place.
     pub label: String,
     /// What to do next: the nearest name.
@@ -19,7 +22,7 @@ pub struct Problem {
 
 impl Problem {
     /// A problem at a place.
-    pub(crate) fn new(message: impl Into<String>, span: Option<Range<usize>>, label: impl Into<String>) -> Problem {
+    pub(crate) fn new(message: impl Into<String>, span: Span, label: impl Into<String>) -> Problem {
         Problem { message: message.into(), span, label: label.into(), hint: None }
     }
 
@@ -30,21 +33,21 @@ impl Problem {
     }
 
     /// A value that its setting does not take.
-    pub(crate) fn wrong_value(path: &str, wrong: &Wrong, span: Option<Range<usize>>) -> Problem {
+    pub(crate) fn wrong_value(path: &str, wrong: &Wrong, span: Span) -> Problem {
         let hint = wrong.nearest.as_ref().map(|name| format!("did you mean `{name}`?"));
         Problem::new(format!("`{path}` can't be {}", wrong.found), span, format!("expected {}", wrong.expected))
             .hint(hint)
     }
 
     /// A key that nobody knows.
-    pub(crate) fn unknown_key(key: &str, of: &str, known: &[&str], span: Option<Range<usize>>) -> Problem {
+    pub(crate) fn unknown_key(key: &str, of: &str, known: &[&str], span: Span) -> Problem {
         let hint = settings::nearest_name(key, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
         let label = format!("settings of {of}: {}", known.join(", "));
         Problem::new(format!("`{key}` is not a setting of {of}"), span, label).hint(hint)
     }
 
     /// A level that a factor does not have.
-    pub(crate) fn unknown_level(factor: &str, level: &Value, known: &[&str], span: Option<Range<usize>>) -> Problem {
+    pub(crate) fn unknown_level(factor: &str, level: &Value, known: &[&str], span: Span) -> Problem {
         let hint = settings::nearest_name(level.as_str().unwrap_or_default(), known.iter().copied());
         Problem::new(format!("{level} is not a level of `{factor}`"), span, format!("its levels: {}", known.join(", ")))
             .hint(hint.map(|name| format!("did you mean `{name}`?")))

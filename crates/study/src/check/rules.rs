@@ -4,9 +4,8 @@ use super::{Base, Checker};
 use crate::document::Node;
 use crate::factor::{self, Factor};
 use crate::matrix::Rule;
-use crate::problem::Problem;
+use crate::problem::{Problem, Span};
 use serde_json::Value;
-use std::ops::Range;
 
 /// Which list of rules: they share their shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,18 +72,16 @@ impl Checker<'_> {
 
     /// The index of a factor's level; an include may bring a new one of a path.
     fn level(&mut self, kind: RuleKind, factor: &mut Factor, value: &Node) -> Option<usize> {
-        let setting = if factor.named {
-            None
-        } else {
-            Some(factor::setting_at(&factor.name, None, self.catalogue, self.problems)?)
+        let level = match factor.named {
+            true => None,
+            false => {
+                let setting = factor::setting_at(&factor.name, None, self.catalogue, self.problems)?;
+                Some(factor::path_level(&factor.name, setting, value, self.problems)?)
+            }
         };
-        let level = setting.map(|setting| factor::path_level(&factor.name, setting, value, self.problems));
-        let key = match &level {
-            Some(level) => level.as_ref()?.key.clone(),
-            None => value.json(),
-        };
+        let key = level.as_ref().map_or_else(|| value.json(), |level| level.key.clone());
         let found = factor.levels.iter().position(|known| known.key == key);
-        if let Some(level) = level.flatten().filter(|_| kind == RuleKind::Include && found.is_none()) {
+        if let Some(level) = level.filter(|_| kind == RuleKind::Include && found.is_none()) {
             return Some(factor.include(level));
         }
         if found.is_none() {
@@ -94,13 +91,7 @@ impl Checker<'_> {
         found
     }
 
-    fn added_setting(
-        &mut self,
-        path: &str,
-        span: Option<Range<usize>>,
-        value: &Node,
-        factors: &[Factor],
-    ) -> Option<(String, Value)> {
+    fn added_setting(&mut self, path: &str, span: Span, value: &Node, factors: &[Factor]) -> Option<(String, Value)> {
         let setting = factor::setting_at(path, span.clone(), self.catalogue, self.problems)?;
         if let Some(factor) = factors.iter().find(|factor| factor.paths().any(|known| known == path)) {
             let message = format!("the factor `{}` sets `{path}` already", factor.name);
@@ -111,7 +102,7 @@ impl Checker<'_> {
     }
 }
 
-pub(super) fn unknown_factor(place: &str, name: &str, span: Option<Range<usize>>, factors: &[Factor]) -> Problem {
+pub(super) fn unknown_factor(place: &str, name: &str, span: Span, factors: &[Factor]) -> Problem {
     let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).chain(["workload"]).collect();
     let hint = settings::nearest_name(name, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
     let label = format!("factors of this study: {}", known.join(", "));
