@@ -23,10 +23,7 @@ pub fn check(ledger: &Path) -> Result<(), Error> {
     // A writer may have taken it away meanwhile.
     let names_a_file = || names_a_file(&journal).unwrap_or_else(|error| error.kind() != ErrorKind::NotFound);
     let is_ours = found.is_file() && !names_a_file();
-    match is_ours && is_held(ledger) {
-        true => Ok(()),
-        false => Err(Error::Journal { path: ledger.into(), journal }),
-    }
+    if is_ours && is_held(ledger) { Ok(()) } else { Err(Error::Journal { path: ledger.into(), journal }) }
 }
 
 fn names_a_file(journal: &Path) -> io::Result<bool> {

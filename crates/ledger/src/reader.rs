@@ -403,9 +403,8 @@ impl Reader {
     fn without_checksum(&self) -> Result<usize, Error> {
         let is_old = if self.version >= schema::VERSION_OF_CHECKSUMS { "WHERE crc IS NULL" } else { "" };
         let count = |row: &rusqlite::Row| Ok(row.get::<_, i64>(0)?.unsigned_abs() as usize);
-        self.connection
-            .query_row(&format!("SELECT count(*) FROM run {is_old}"), [], count)
-            .map_err(|error| self.failed(error))
+        let found = self.connection.query_row(&format!("SELECT count(*) FROM run {is_old}"), [], count);
+        found.map_err(|error| self.failed(error))
     }
 
     fn prepare(&self, sql: &str) -> Result<rusqlite::Statement<'_>, Error> {

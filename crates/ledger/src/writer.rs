@@ -14,7 +14,7 @@ use crate::{Error, schema};
 use observe::durability::Durability;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};
-use rusqlite::{Connection, OptionalExtension as _, ToSql, params};
+use rusqlite::{Connection, OptionalExtension as _, ToSql, Transaction, params};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -380,7 +380,7 @@ impl Writer {
         Ok(id)
     }
 
-    fn write<T>(&mut self, act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
+    fn write<T>(&mut self, act: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
         // SQLite goes on writing to a file that has no name any more, and all is gone in the end.
         if identity(&self.path) != Some(self.identity) {
             return Err(Error::Gone(self.path.clone()));
@@ -412,12 +412,7 @@ fn json_of(record: &impl serde::Serialize) -> String {
 }
 
 /// Adds a row with its checksum, and tells its id where it has one.
-fn insert(
-    transaction: &rusqlite::Transaction,
-    table: &Sealed,
-    columns: &str,
-    values: &[&dyn ToSql],
-) -> rusqlite::Result<i64> {
+fn insert(transaction: &Transaction, table: &Sealed, columns: &str, values: &[&dyn ToSql]) -> rusqlite::Result<i64> {
     let places = vec!["?"; values.len()].join(", ");
     let sql = format!("INSERT INTO {} ({columns}) VALUES ({places})", table.table);
     transaction.prepare_cached(&sql)?.execute(values)?;

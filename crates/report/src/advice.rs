@@ -202,10 +202,8 @@ fn losing<'a>(part: &'a Part, pick: &'a Row) -> impl Iterator<Item = (f64, &'a R
 /// That one that loses is shown to be behind by less than the margin: a figure that was measured may be so by chance.
 fn by_little(part: &Part, pick: &Row, margin: f64) -> String {
     let rows: Vec<&Row> = losing(part, pick).map(|(_, row)| row).collect();
-    match rows.iter().any(|row| part.is_near(row, pick, (margin, rows.len()))) {
-        true => format!(", but by less than the {} that matters", percent(margin)),
-        false => String::new(),
-    }
+    let is_little = rows.iter().any(|row| part.is_near(row, pick, (margin, rows.len())));
+    if is_little { format!(", but by less than the {} that matters", percent(margin)) } else { String::new() }
 }
 
 /// How fast against the first one, where more is better whatever the metric.

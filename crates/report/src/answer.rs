@@ -131,10 +131,8 @@ pub fn pick(part: &Part, view: &View) -> String {
 /// The first sentence where others may be as good: the one that measured most is no pick.
 fn no_winner(name: &str, rivals: &[String], value: &str, part: &Part) -> String {
     let rivals: Vec<String> = rivals.iter().filter_map(|label| Some(part.row(label)?.marked())).collect();
-    let open = match rivals.is_empty() {
-        true => String::new(),
-        false => format!(": {} can't be ruled out as the best", some_of(&rivals)),
-    };
+    let named = || format!(": {} can't be ruled out as the best", some_of(&rivals));
+    let open = if rivals.is_empty() { String::new() } else { named() };
     format!("No winner yet{open}. {name} was ahead: {value}. To compare, use the ratios below, not these means.")
 }
 

@@ -48,9 +48,8 @@ impl Words for Bench {
 
 /// "1 GiB", where it is whole; else with three digits.
 fn size(bytes: u64) -> String {
-    let whole = [(1 << 30, "GiB"), (1 << 20, "MiB")]
-        .into_iter()
-        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    let mut units = [(1 << 30, "GiB"), (1 << 20, "MiB")].into_iter();
+    let whole = units.find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
     let rounded = || Scale::of(&Metric::new("memory", "B", Direction::Neither), bytes as f64).with_unit(bytes as f64);
     whole.map_or_else(rounded, |(unit, name)| format!("{} {name}", bytes / unit))
 }

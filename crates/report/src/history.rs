@@ -237,15 +237,13 @@ fn row_of<'a>(input: &'a Input, part: &Part, label: &str) -> Option<&'a Row> {
 
 /// All scenarios that both results measured, the later by the earlier: one family.
 fn changes(before: &Input, now: &Input) -> Changes {
-    let asked: Vec<((String, String), Sides)> = parts(before.view(), now.view())
-        .into_iter()
-        .flat_map(|(part, other)| scenarios(part, other).into_iter().map(move |(row, later)| (part, row, later)))
-        .map(|(part, row, later)| ((part.workload.clone(), row.label.clone()), primary((part, row, later))))
-        .collect();
-    let (keys, sides): (Vec<_>, Vec<Sides>) = asked.into_iter().unzip();
-    let found = Level::of([&before.contents, &now.contents])
-        .expect("two studies")
-        .changes(&sides.iter().collect::<Vec<_>>(), stats::holm);
+    let both = parts(before.view(), now.view()).into_iter();
+    let both = both.flat_map(|(part, other)| scenarios(part, other).into_iter().map(move |rows| (part, rows)));
+    let asked =
+        both.map(|(part, (row, later))| ((part.workload.clone(), row.label.clone()), primary((part, row, later))));
+    let (keys, sides): (Vec<_>, Vec<Sides>) = asked.unzip();
+    let level = Level::of([&before.contents, &now.contents]).expect("two studies");
+    let found = level.changes(&sides.iter().collect::<Vec<_>>(), stats::holm);
     keys.into_iter().zip(found).filter_map(|(key, change)| Some((key, change?))).collect()
 }
 

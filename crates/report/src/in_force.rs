@@ -59,9 +59,8 @@ pub fn settings(contents: &Contents) -> Vec<InForce> {
 
 /// Whether a path, or a table that it lies in, is one of these.
 pub fn is_named(path: &str, named: &[String]) -> bool {
-    named
-        .iter()
-        .any(|known| path.strip_prefix(known.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    let mut rests = named.iter().filter_map(|known| path.strip_prefix(known.as_str()));
+    rests.any(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Servers' facts have their name before a dot; further volumes, too.

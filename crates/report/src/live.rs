@@ -50,9 +50,8 @@ fn of_metric(
 ) -> (Table, usize) {
     let values = |index: usize| rounds.iter().filter_map(move |round| round.get(index).copied().flatten());
     let mine = scenarios.iter().enumerate().filter(|(_, scenario)| scenario.metric == *metric);
-    let mut rows: Vec<_> = mine
-        .filter_map(|(index, scenario)| Some((index, scenario, centre(values(index).collect(), confidence)?)))
-        .collect();
+    let centre = |index: usize| centre(values(index).collect(), confidence);
+    let mut rows: Vec<_> = mine.filter_map(|(index, of)| Some((index, of, centre(index)?))).collect();
     match metric.direction {
         Direction::More => rows.sort_by(|a, b| b.2.mean.total_cmp(&a.2.mean)),
         Direction::Less => rows.sort_by(|a, b| a.2.mean.total_cmp(&b.2.mean)),

@@ -275,12 +275,10 @@ fn period(values: &[f64]) -> Option<usize> {
     let all: Vec<f64> = (0..=n / 2).map(correlation).collect();
     let negative = all.iter().position(|r| *r < 0.0)?;
     let own: f64 = all[1..negative].iter().map(|r| r * r).sum();
-    let peak = (negative + 1..n / 2)
-        .filter(|lag| all[*lag] >= all[lag - 1] && all[*lag] >= all[lag + 1])
-        .max_by(|a, b| all[*a].total_cmp(&all[*b]))?;
+    let is_peak = |lag: &usize| all[*lag] >= all[lag - 1] && all[*lag] >= all[lag + 1];
+    let peak = (negative + 1..n / 2).filter(is_peak).max_by(|a, b| all[*a].total_cmp(&all[*b]))?;
     // Multiples of a period peak as well: the first that is nearly as high.
-    let first = (negative + 1..=peak)
-        .find(|lag| all[*lag] >= all[peak] * 0.9 && all[*lag] >= all[lag - 1] && all[*lag] >= all[lag + 1])?;
+    let first = (negative + 1..=peak).find(|lag| all[*lag] >= all[peak] * 0.9 && is_peak(lag))?;
     let error = ((1.0 + 2.0 * own) / (n - first) as f64).sqrt();
     (all[first] >= CYCLE_CORRELATION_MIN.max(CYCLE_ERRORS_MIN * error)).then_some(first)
 }

@@ -134,9 +134,8 @@ impl Screen {
     /// # Errors
     /// With the reason why nothing is.
     pub fn of<S>(workload: &str, scenarios: &[PlannedScenario<S>], wanted: Screening) -> Result<Screen, String> {
-        let of: Vec<usize> = (0..scenarios.len())
-            .filter(|index| scenarios[*index].workload == workload && !scenarios[*index].control)
-            .collect();
+        let is_of = |index: &usize| scenarios[*index].workload == workload && !scenarios[*index].control;
+        let of: Vec<usize> = (0..scenarios.len()).filter(is_of).collect();
         if wanted == Screening::Auto && of.len() < AUTO_FROM {
             return Err(format!("{} scenarios are fewer than the {AUTO_FROM} from which \"auto\" screens", of.len()));
         }

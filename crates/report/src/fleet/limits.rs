@@ -35,9 +35,9 @@ impl FleetReport {
             }
             Shown::Beyond => {
                 let each = held.broken().into_iter();
-                let each: Vec<String> = each
-                    .map(|(host, beyond)| format!("{beyond} of {} rounds on {}", rounds[host].len(), name(host)))
-                    .collect();
+                let each =
+                    each.map(|(host, beyond)| format!("{beyond} of {} rounds on {}", rounds[host].len(), name(host)));
+                let each: Vec<String> = each.collect();
                 format!(
                     "Not kept: {what} was beyond its limit ({allowed}) in {}; the worst was {worst}.",
                     some_of(&each)

@@ -87,9 +87,8 @@ fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a s
     let storage = storage.map(|(name, problem)| (vec!["storage"], format!("storage.{name}: {problem}")));
     let of_volume = |(volume, settings): (&String, &Map<String, Value>)| {
         let problems = catalogue.storage_problems(settings).into_iter();
-        problems
-            .map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")))
-            .collect::<Vec<_>>()
+        let told = problems.map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")));
+        told.collect::<Vec<_>>()
     };
     let of_service = |(service, settings): (&String, &Map<String, Value>)| {
         let problems = catalogue.service_problems(service, settings).into_iter();

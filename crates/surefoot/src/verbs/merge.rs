@@ -63,9 +63,8 @@ fn keep_other_results(output: &Path) -> Result<(), Failure> {
     if !output.exists() {
         return Ok(());
     }
-    let is_of_fleet = ledger::Reader::open_untouched(output)
-        .and_then(|reader| reader.contents_with(&[]))
-        .is_ok_and(|contents| contents.members.len() > 1);
+    let contents = ledger::Reader::open_untouched(output).and_then(|reader| reader.contents_with(&[]));
+    let is_of_fleet = contents.is_ok_and(|contents| contents.members.len() > 1);
     if is_of_fleet {
         return Ok(());
     }

@@ -206,10 +206,7 @@ fn screen() -> (usize, bool) {
 /// The answer for a terminal, as wide and as colourful as it is: in brief, or in full.
 pub fn terminal(input: &report::Input, place: &report::Place, is_full: bool) -> String {
     let (width, colour) = screen();
-    match is_full {
-        true => report::terminal(input, width, colour),
-        false => report::summary(input, place, width, colour),
-    }
+    if is_full { report::terminal(input, width, colour) } else { report::summary(input, place, width, colour) }
 }
 
 /// A results file that can't be read is the user's to mend.

@@ -287,9 +287,8 @@ fn require_time(plan: &Plan, measured: Measured) -> Result<(), Failure> {
 fn ask_guard(loaded: &Loaded) -> Result<(), Failure> {
     let Some((_, error)) = refused(&loaded.plan, &loaded.work).into_iter().next() else { return Ok(()) };
     let status = if error.is_refusal() { Status::Refused } else { Status::Fault };
-    let hint = std::error::Error::source(&error)
-        .and_then(|source| source.downcast_ref::<storage::Refusal>())
-        .and_then(|refusal| refusal.hint.clone());
+    let refusal = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<storage::Refusal>());
+    let hint = refusal.and_then(|refusal| refusal.hint.clone());
     Err(Failure::new(status, error).hinted(hint))
 }
 
