@@ -14,32 +14,18 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use study::{Override, Parity, Problem};
 
+/// Studies with these names: each with the text of its file.
+macro_rules! named {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../studies/", $name, ".toml")))),*] };
+}
+
 /// Built-in studies: name and text.
-pub const STUDIES: &[(&str, &str)] = &[
-    ("quick", include_str!("../../../studies/quick.toml")),
-    ("ext-journal-modes", include_str!("../../../studies/ext-journal-modes.toml")),
-    ("gtm-filesystems", include_str!("../../../studies/gtm-filesystems.toml")),
-    ("postgres-settings", include_str!("../../../studies/postgres-settings.toml")),
-    ("postgres-filesystems", include_str!("../../../studies/postgres-filesystems.toml")),
-    ("faults-postgres", include_str!("../../../studies/faults-postgres.toml")),
-    ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
-    ("mariadb-filesystems", include_str!("../../../studies/mariadb-filesystems.toml")),
-    ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
-    ("phoronix-filesystems", include_str!("../../../studies/phoronix-filesystems.toml")),
-    ("orders", include_str!("../../../studies/orders.toml")),
-    ("key-value", include_str!("../../../studies/key-value.toml")),
-    ("etcd-disk", include_str!("../../../studies/etcd-disk.toml")),
-    ("http-ops", include_str!("../../../studies/http-ops.toml")),
-    ("serverwide", include_str!("../../../studies/serverwide.toml")),
-    ("plain-files", include_str!("../../../studies/plain-files.toml")),
-    ("sqlite-page", include_str!("../../../studies/sqlite-page.toml")),
-    ("system", include_str!("../../../studies/system.toml")),
-    ("tree", include_str!("../../../studies/tree.toml")),
-    ("mail-server", include_str!("../../../studies/mail-server.toml")),
-    ("every-filesystem", include_str!("../../../studies/every-filesystem.toml")),
-    ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
-    ("self-test", include_str!("../../../studies/self-test.toml")),
-];
+pub const STUDIES: &[(&str, &str)] = named! {
+    "quick" "ext-journal-modes" "gtm-filesystems" "postgres-settings" "postgres-filesystems" "faults-postgres"
+    "mariadb-settings" "mariadb-filesystems" "mysql-oltp" "phoronix-filesystems" "orders" "key-value" "etcd-disk"
+    "http-ops" "serverwide" "plain-files" "sqlite-page" "system" "tree" "mail-server" "every-filesystem" "plain-fio"
+    "self-test"
+};
 
 /// A study ready to be acted on.
 pub struct Loaded {
