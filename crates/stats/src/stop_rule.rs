@@ -66,20 +66,14 @@ impl fmt::Display for StopDecision {
 
 /// Looks at the widths of the declared family after a round.
 pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
-    let rounds = observations.rounds.len();
-    if rounds < rules.rounds_min.max(2) as usize {
-        return StopDecision::TooFewRounds { rounds, needed: rules.rounds_min.max(2) };
-    }
-    if let Some(stalled) = first_stalled(observations, &observations.candidates()) {
-        return stalled;
+    if let Some(decision) = before_widths(observations, &observations.candidates(), rules) {
+        return decision;
     }
     // A study of one scenario is about its own speed.
     if let [only] = observations.candidates()[..] {
         let half_width = half_width(&observations.complete(&[only])[0], rules);
-        return match observations.is_measured_yet(only) {
-            true => by_width((half_width, observations.cells[only].label.clone()), rules),
-            false => StopDecision::NothingLeft,
-        };
+        let found = by_width((half_width, observations.cells[only].label.clone()), rules);
+        return if observations.is_measured_yet(only) { found } else { StopDecision::NothingLeft };
     }
     // The family's averages are without what was given up. Pairs are held against a baseline: of one that was given up no width would be left.
     // Without scenarios that are measured no more: no more rounds will tell of them.
@@ -90,14 +84,10 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
 
 /// Looks at the widths of all pairs of those that may still be picked: the rule where only the best is asked for.
 pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &Rules) -> StopDecision {
-    let rounds = observations.rounds.len();
-    if rounds < rules.rounds_min.max(2) as usize {
-        return StopDecision::TooFewRounds { rounds, needed: rules.rounds_min.max(2) };
-    }
     let has_value = |cell: &usize| observations.rounds.iter().any(|row| row[*cell].is_some());
     let standing: Vec<usize> = standing.iter().copied().filter(has_value).collect();
-    if let Some(stalled) = first_stalled(observations, &standing) {
-        return stalled;
+    if let Some(decision) = before_widths(observations, &standing, rules) {
+        return decision;
     }
     if standing.len() < 2 {
         return StopDecision::OneLeft;
@@ -124,8 +114,12 @@ fn half_width(values: &[f64], rules: &Rules) -> f64 {
     contrast(values, rules.confidence).map_or(f64::INFINITY, |contrast| contrast.half_width())
 }
 
-/// Said where one of these cells stalled.
-fn first_stalled(observations: &Observations, cells: &[usize]) -> Option<StopDecision> {
+/// Said where there are too few rounds, or one of these cells stalled.
+fn before_widths(observations: &Observations, cells: &[usize], rules: &Rules) -> Option<StopDecision> {
+    let (rounds, needed) = (observations.rounds.len(), rules.rounds_min.max(2));
+    if rounds < needed as usize {
+        return Some(StopDecision::TooFewRounds { rounds, needed });
+    }
     let stalled = cells.iter().find(|cell| observations.has_stalled(**cell))?;
     Some(StopDecision::Stalled { of: observations.cells[*stalled].label.clone() })
 }
