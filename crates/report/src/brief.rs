@@ -98,18 +98,19 @@ fn scenarios(part: &Part, view: &View) -> Table {
     let by_settings = |row: &Row| if any_is_cut { power_cut(row) } else { String::new() };
     let per_commit = |row: &Row| row.flushing.as_ref().map(|flushing| figure(flushing.per_commit()));
     let bound_by = |row: &Row| row.ceiling.as_ref().filter(|_| any_is_bound).map(ceilings::cell);
+    let interval = |row: &Row| row.centre.map(|centre| scale.between(centre.low, centre.high));
+    let dropped = |row: &Row| row.dropped_after().map(|rounds| format!("after round {rounds}"));
+    let stalled = |row: &Row| row.stalls.map(|stalls| format!("{} of {} runs", stalls.runs, stalls.of));
+    let mean = |row: &Row| row.centre.map(|centre| mean(row, centre, part));
+    let cell = |text: Option<String>| word_cell(&text.unwrap_or_default());
     let ranked: Vec<(usize, &Row)> = (1..).zip(&part.rows).collect();
     let table = Columns::of("scenarios", &ranked)
         .shown("", |(rank, row)| row.centre.map_or_else(String::new, |_| rank.to_string()))
         .column(Column { fit: Fit::Labels, ..word_head("scenario") }, |(_, row)| {
             word_cell(short_label(part, &row.label))
         })
-        .shown(&format!("mean{}", scale.after_name()), |(_, row)| {
-            row.centre.map_or_else(String::new, |centre| mean(row, centre, part))
-        })
-        .column(interval_head(view.confidence), |(_, row)| {
-            word_cell(&row.centre.map_or_else(String::new, |centre| scale.between(centre.low, centre.high)))
-        })
+        .shown(&format!("mean{}", scale.after_name()), |(_, row)| mean(row).unwrap_or_default())
+        .column(interval_head(view.confidence), |(_, row)| cell(interval(row)))
         .words(errors::HEAD, |(_, row)| errors::cell(row))
         .column(Column { fit: Fit::CutHead(AGAINST_MIN), ..head(&against) }, |(_, row)| word_cell(&ratio(row)))
         .words("verdict", |(_, row)| verdict(row))
@@ -117,20 +118,12 @@ fn scenarios(part: &Part, view: &View) -> Table {
         .words("on a failing disk", |(_, row)| row.faults.as_ref().map_or_else(String::new, faults::cell))
         // What explains or was only promised gives way to what was measured.
         .column(Column { fit: Fit::Optional(1), ..word_head("by settings") }, |(_, row)| word_cell(&by_settings(row)))
-        .column(Column { fit: Fit::Optional(0), ..head("flushes/commit") }, |(_, row)| {
-            word_cell(&per_commit(row).unwrap_or_default())
-        })
-        .column(Column { fit: Fit::Optional(2), ..word_head("bound by") }, |(_, row)| {
-            word_cell(&bound_by(row).unwrap_or_default())
-        })
+        .column(Column { fit: Fit::Optional(0), ..head("flushes/commit") }, |(_, row)| cell(per_commit(row)))
+        .column(Column { fit: Fit::Optional(2), ..word_head("bound by") }, |(_, row)| cell(bound_by(row)))
         .shown("confirmed", |(_, row)| row.confirmed.map_or_else(String::new, |centre| scale.number(centre.mean)))
-        .words("dropped", |(_, row)| {
-            row.dropped_after().map_or_else(String::new, |rounds| format!("after round {rounds}"))
-        })
+        .words("dropped", |(_, row)| dropped(row).unwrap_or_default())
         .shown("rounds", |(_, row)| row.centre.map_or(0, |centre| centre.count).to_string())
-        .shown("stalled", |(_, row)| {
-            row.stalls.map_or_else(String::new, |stalls| format!("{} of {} runs", stalls.runs, stalls.of))
-        })
+        .shown("stalled", |(_, row)| stalled(row).unwrap_or_default())
         .shown("failed", |(_, row)| if row.failed > 0 { row.failed.to_string() } else { String::new() });
     table.table().without_empty_columns()
 }

@@ -6,6 +6,7 @@ use crate::brief::markdown;
 use crate::input::{Error, Input};
 use crate::sysbench::{Form, sysbench};
 use crate::{HttpForm, action_benchmark, answer_json, bencher, full, http, openmetrics, sql_bench};
+use Asked::{File, Named, Printed};
 use ledger::{Reader, export, parquet};
 use observe::metric::Direction;
 use std::io::Write;
@@ -69,7 +70,7 @@ pub static FORMATS: [Format; 15] = [
     Format {
         program: Some("surefoot-pdf"),
         ..analysed(
-            ("pdf", Asked::File),
+            ("pdf", File),
             "Set the report as a PDF, with every raw value: to hand over, or to do the study again from",
             |input, reader, out| {
                 let mut runs = Vec::new();
@@ -79,64 +80,52 @@ pub static FORMATS: [Format; 15] = [
             },
         )
     },
-    analysed(("html", Asked::File), "Write the HTML report here; `-` for standard output", |input, _, out| {
+    analysed(("html", File), "Write the HTML report here; `-` for standard output", |input, _, out| {
         text(out, &full::html(input))
     }),
     analysed(
-        ("bencher", Asked::Named),
+        ("bencher", Named),
         "Bencher Metric Format: each scenario's geometric means with their intervals, JSON",
         |input, _, out| text(out, &bencher(input)),
     ),
     analysed(
-        ("openmetrics", Asked::Named),
+        ("openmetrics", Named),
         "OpenMetrics, as Prometheus reads it: the same, with the levels of factors as labels",
         |input, _, out| text(out, &openmetrics(input)),
     ),
     analysed(
-        ("github-action-benchmark", Asked::Named),
+        ("github-action-benchmark", Named),
         "JSON for the action of that name, `customBiggerIsBetter`: metrics of which more is better",
         |input, _, out| text(out, &action_benchmark(input, Direction::More)),
     ),
     analysed(
-        ("github-action-benchmark-smaller", Asked::Named),
+        ("github-action-benchmark-smaller", Named),
         "The same for `customSmallerIsBetter`: metrics of which less is better",
         |input, _, out| text(out, &action_benchmark(input, Direction::Less)),
     ),
-    analysed(("sysbench", Asked::Named), "sysbench 1.0", |input, _, out| text(out, &sysbench(input, Form::One)?)),
-    analysed(("sysbench-0.4", Asked::Named), "sysbench 0.4", |input, _, out| {
-        text(out, &sysbench(input, Form::ZeroFour)?)
-    }),
+    analysed(("sysbench", Named), "sysbench 1.0", |input, _, out| text(out, &sysbench(input, Form::One)?)),
+    analysed(("sysbench-0.4", Named), "sysbench 0.4", |input, _, out| text(out, &sysbench(input, Form::ZeroFour)?)),
     Format {
-        asked: Asked::Named,
+        asked: Named,
         ..raw("sql-bench", "A RUN file of MySQL's sql-bench", |reader, out| text(out, &sql_bench(&reader.contents()?)?))
     },
-    Format {
-        asked: Asked::Named,
-        ..raw("httperf", "httperf", |reader, out| {
-            text(out, &http(&reader.contents()?, |run| reader.detail(run), HttpForm::Httperf)?)
-        })
-    },
-    Format {
-        asked: Asked::Named,
-        ..raw("http_load", "http_load", |reader, out| {
-            text(out, &http(&reader.contents()?, |run| reader.detail(run), HttpForm::HttpLoad)?)
-        })
-    },
+    Format { asked: Named, ..raw("httperf", "httperf", |reader, out| of_http(reader, HttpForm::Httperf, out)) },
+    Format { asked: Named, ..raw("http_load", "http_load", |reader, out| of_http(reader, HttpForm::HttpLoad, out)) },
+    analysed(("json", Printed), "Print everything as JSON: the analysis, and every raw run", |input, reader, out| {
+        write!(out, "{{\"analysis\":{},\"ledger\":", answer_json(input)).map_err(ledger::Error::Export)?;
+        export::json(reader, out)?;
+        text(out, "}\n")
+    }),
     analysed(
-        ("json", Asked::Printed),
-        "Print everything as JSON: the analysis, and every raw run",
-        |input, reader, out| {
-            write!(out, "{{\"analysis\":{},\"ledger\":", answer_json(input)).map_err(ledger::Error::Export)?;
-            export::json(reader, out)?;
-            text(out, "}\n")
-        },
-    ),
-    analysed(
-        ("markdown", Asked::Printed),
+        ("markdown", Printed),
         "Print the answer, its tables and its warnings as Markdown, for a wiki or a pull request",
         |input, _, out| text(out, &markdown(input)),
     ),
 ];
+
+fn of_http(reader: &Reader, form: HttpForm, out: Out) -> Result<(), Error> {
+    text(out, &http(&reader.contents()?, |run| reader.detail(run), form)?)
+}
 
 fn text(out: Out, text: &str) -> Result<(), Error> {
     Ok(out.write_all(text.as_bytes()).map_err(ledger::Error::Export)?)

@@ -121,9 +121,7 @@ pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
         .words(if several { "scenario" } else { "" }, |held| if several { &*held.label } else { "" })
         .column(head("mean"), |held| figure(held, held.centre.map(|centre| centre.mean)))
         .column(interval_head(view.confidence), |held| held.centre.map_or_else(no_cell, |found| interval(held, found)))
-        .column(Column { fit: Fit::Optional(0), ..head("worst round") }, |held| {
-            figure(held, held.centre.and_then(|_| held.worst()))
-        })
+        .column(Column { fit: Fit::Optional(0), ..head("worst round") }, |held| figure(held, held.worst()))
         .column(head("allowed"), |held| number_cell(&allowed(held), held.limit.value))
         .words("kept", kept);
     Some(table.table().without_empty_columns())

@@ -197,7 +197,8 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
         let baseline = if row.baseline && part.has_choice() { " (baseline)" } else { "" };
         format!("{}{baseline}", names[&row.label])
     };
-    let mean = |row: &Row, centre: Centre| number_cell(&brief::mean(row, centre, part), centre.mean);
+    let figure = |row: &Row, centre: Centre| number_cell(&brief::mean(row, centre, part), centre.mean);
+    let mean = |row: &Row| row.centre.map_or_else(Cell::default, |centre| figure(row, centre));
     let interval = |centre: Centre| match centre.count {
         1 => "one trial".into(),
         _ => scale.between(centre.low, centre.high),
@@ -211,9 +212,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     };
     let table = Columns::of("answer", &shown)
         .column(Column { fit: Fit::Labels, ..word_head(&crate::words::quantity(part)) }, |row| word_cell(&name(row)))
-        .column(head(&format!("mean{}", scale.after_name())), |row| {
-            row.centre.map_or_else(Cell::default, |centre| mean(row, centre))
-        })
+        .column(head(&format!("mean{}", scale.after_name())), |row| mean(row))
         // The ratio has an interval, too: where the shortest names leave no room, this one goes.
         .column(Column { fit: interval_fit, ..interval_head(view.confidence) }, |row| Cell {
             text: row.centre.map_or_else(String::new, interval),
@@ -262,11 +261,10 @@ fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table
     let with_unit = |part: &Part| Some(Scale::of_part(part).with_unit(measured(part)?.mean));
     let between = |part: &Part| interval(part).map(|centre| Scale::of_part(part).between(centre.low, centre.high));
     let shown = &parts[..room.rows.min(parts.len())];
+    let what = Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) };
     let table = Columns::of("answer", shown)
         .words("workload", |part| &part.workload)
-        .column(Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) }, |part| {
-            word_cell(&figure(part))
-        })
+        .column(what, |part| word_cell(&figure(part)))
         .column(head("measured"), |part| word_cell(&with_unit(part).unwrap_or_default()))
         .column(interval_head(view.confidence), |part| word_cell(&between(part).unwrap_or_default()))
         .words("after a power cut", |part| part.pick().map_or_else(String::new, after_a_power_cut));
