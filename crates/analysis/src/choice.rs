@@ -2,6 +2,7 @@
 //! it. So the pick is one of the other factors' levels, for all conditions together where one can be right under each, else by condition.
 
 use crate::confirmation::Confirmation;
+use crate::each_once;
 use crate::judge::short_factor;
 use crate::row::Row;
 use stats::BestSet;
@@ -101,12 +102,8 @@ pub fn choice(
     let names: BTreeSet<&str> = picks.iter().map(|pick| pick.name.as_str()).collect();
     let mut in_plan: Vec<&Row> = all.to_vec();
     in_plan.sort_by_key(|row| row.index);
-    let mut without: Vec<Vec<String>> = Vec::new();
-    for levels in in_plan.into_iter().map(given) {
-        if !without.contains(&levels) && groups.iter().all(|group| group.levels != levels) {
-            without.push(levels);
-        }
-    }
+    let has_no_pick = |levels: &Vec<String>| groups.iter().all(|group| group.levels != *levels);
+    let without = each_once(in_plan.into_iter().map(given).filter(has_no_pick));
     let is_alike = if confirmations.is_empty() { common.is_some() } else { names.len() == 1 };
     Some(Choice { is_same: is_alike && without.is_empty(), without, is_empty: own.len() < 2, picks, conditions })
 }

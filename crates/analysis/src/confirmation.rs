@@ -2,6 +2,7 @@
 //! pick looks better in the rounds that chose it than it is.
 
 use crate::claim::{Claim, Subject};
+use crate::each_once;
 use crate::judge::{claim, rules};
 use crate::looks::Answer;
 use crate::row::{Centre, centre};
@@ -58,12 +59,8 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
     let mut found = Vec::new();
     let (mut contrasts, mut asked) = (Vec::new(), 0);
     for finalists in contents.finalists().filter(|finalists| finalists.workload == workload) {
-        let mut labels = vec![&finalists.pick];
-        for other in finalists.baseline.iter().chain(&finalists.runner_up) {
-            if !labels.contains(&other) {
-                labels.push(other);
-            }
-        }
+        let others = finalists.baseline.iter().chain(&finalists.runner_up);
+        let labels = each_once([&finalists.pick].into_iter().chain(others));
         let values = |label: &&String| -> Vec<Option<f64>> { rounds.iter().map(|row| row[column(label)?]).collect() };
         let values: Vec<Vec<Option<f64>>> = labels.iter().map(values).collect();
         let observations = observations(&labels, &values, more_is_better);

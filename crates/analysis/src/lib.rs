@@ -35,3 +35,14 @@ pub mod telemetry;
 pub mod unpaired;
 pub mod view;
 pub mod why;
+
+/// Each of these once, in the order in which they come.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}

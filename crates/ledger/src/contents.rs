@@ -169,13 +169,9 @@ impl Contents {
 
     /// Workloads, in plan order.
     pub fn workloads(&self) -> Vec<&str> {
-        let mut workloads: Vec<&str> = Vec::new();
-        for scenario in &self.scenarios {
-            if !workloads.contains(&scenario.workload.as_str()) {
-                workloads.push(&scenario.workload);
-            }
-        }
-        workloads
+        let mut seen = HashSet::new();
+        let all = self.scenarios.iter().map(|scenario| scenario.workload.as_str());
+        all.filter(|workload| seen.insert(*workload)).collect()
     }
 
     /// A metric by its name; of one that no run has, all that is known is the direction that is asked of it.
@@ -186,12 +182,9 @@ impl Contents {
 
     /// The trials that count: of each scenario, phase, round and group the last attempt, voided ones left out.
     pub fn counted_trials(&self) -> Vec<&Trial> {
-        let mut last: BTreeMap<(&str, Phase, u32, Option<u32>), &Trial> = BTreeMap::new();
-        for trial in &self.trials {
-            if matches!(trial.state, TrialState::Finished | TrialState::Failed) {
-                last.insert((&trial.scenario, trial.phase, trial.round, trial.group), trial);
-            }
-        }
+        let ended = self.trials.iter().filter(|trial| matches!(trial.state, TrialState::Finished | TrialState::Failed));
+        let last: BTreeMap<(&str, Phase, u32, Option<u32>), &Trial> =
+            ended.map(|trial| ((&*trial.scenario, trial.phase, trial.round, trial.group), trial)).collect();
         let mut trials: Vec<&Trial> = last.into_values().collect();
         trials.sort_by_key(|trial| trial.id);
         trials
@@ -258,10 +251,9 @@ impl Contents {
         let columns = self.columns();
         let standstills = if self.is_latency(metric) { self.standstills() } else { HashSet::new() };
         let mut of_trial: HashMap<i64, Vec<(f64, f64)>> = HashMap::new();
-        for run in self.runs.iter().filter(|run| !run.warm_up) {
-            if let Some(value) = figure(run) {
-                of_trial.entry(run.trial).or_default().push((value, run.seconds));
-            }
+        let measured = self.runs.iter().filter(|run| !run.warm_up);
+        for (run, value) in measured.filter_map(|run| Some((run, figure(run)?))) {
+            of_trial.entry(run.trial).or_default().push((value, run.seconds));
         }
         let of_phase = |trial: &&Trial| trial.state == TrialState::Finished && trial.phase == phase;
         let value = |trial: &Trial| {

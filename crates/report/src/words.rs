@@ -1,6 +1,7 @@
 //! What is said of a value: each kind has its words beside the sentences about it; here are those that sentences share.
 
 use crate::number::{count, words};
+pub use analysis::each_once;
 use analysis::judge::short_factor;
 use analysis::view::Part;
 use ledger::model::{Order, Phase, Trial};
@@ -87,17 +88,6 @@ pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
         [one] => (*one).to_string(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
-}
-
-/// Each of these once, in the order in which they come.
-pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-    }
-    found
 }
 
 /// Shares of variation are known to a percent at best.

@@ -186,9 +186,8 @@ pub fn explanations(input: &Input, view: &View) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (i, part) in view.parts.iter().enumerate() {
         let charts = latencies(i, part, input).into_iter().chain(cpu(i, part, input)).collect();
-        if let Some(charts) = beside_each_other(charts) {
-            blocks.extend([heading("Latency and CPU", part), charts]);
-        }
+        let charts = beside_each_other(charts).into_iter();
+        blocks.extend(charts.flat_map(|charts| [heading("Latency and CPU", part), charts]));
         blocks.extend(series(i, part, input));
     }
     blocks
