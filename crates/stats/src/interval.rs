@@ -112,6 +112,11 @@ pub fn median_interval_ranks(count: usize, confidence: f64) -> Option<(usize, us
     Some((low, count + 1 - low))
 }
 
+/// The sum of products of two columns, row by row.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// Arithmetic mean.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64

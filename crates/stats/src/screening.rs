@@ -4,7 +4,7 @@
 //! first; then pairs, in turn that which explains most of what is left. Where pairs can't be told apart, that is taken whose factors
 //! matter most themselves. What the noise is, trials in several rounds say; of a single round, Lenth's pseudo standard error.
 
-use crate::interval::{mean, median, student};
+use crate::interval::{dot, mean, median, student};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// What was screened.
@@ -309,10 +309,6 @@ impl<'a> Table<'a> {
         let farthest = farthest.expect("a screened factor has two levels at least");
         Effect { bound: levels.iter().map(|effect| effect.bound).fold(0.0, f64::max), ..farthest }
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Products of two factors' columns, less what the factors do by themselves.

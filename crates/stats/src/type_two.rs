@@ -3,6 +3,7 @@
 //! A term's sum is what it takes from the residual once all terms that do not contain it are fitted (Langsrud 2003). With every
 //! combination in every round it is the sum of a balanced design. Driven by `importance.rs`, which makes shares of it.
 
+use crate::interval::dot;
 use crate::observations::Observations;
 
 /// Cells and rounds as far as they were measured.
@@ -191,8 +192,4 @@ impl<'a> Fit<'a> {
         }
         sums
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

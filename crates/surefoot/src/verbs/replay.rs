@@ -227,13 +227,9 @@ fn print(tally: &Tally) {
     }
     println!("load generator: {:.2} of a core", tally.cpu_seconds / tally.seconds);
     for fault in Fault::all() {
-        let number = tally.faults[fault as usize];
-        if number > 0 {
-            let first = tally.first[fault as usize].as_deref().unwrap_or_default();
-            println!("errors: {} {} (first: {first})", count(number), fault.words());
-            if fault == Fault::Tls {
-                println!("A certificate of one's own is trusted by `--ca-file FILE`, any by `--insecure`.");
-            }
+        print_errors(tally.faults[fault as usize], fault.words(), tally.first[fault as usize].as_deref());
+        if fault == Fault::Tls && tally.faults[fault as usize] > 0 {
+            println!("A certificate of one's own is trusted by `--ca-file FILE`, any by `--insecure`.");
         }
     }
     if wrong > 0 {
@@ -242,6 +238,13 @@ fn print(tally: &Tally) {
             "{share} of {} requests went wrong. Speed and latencies are of right answers alone; a time-out is in `whole` with what was waited.",
             count(tally.requests)
         );
+    }
+}
+
+/// How often something went wrong, and how it did first.
+fn print_errors(number: u64, what: &str, first: Option<&str>) {
+    if number > 0 {
+        println!("errors: {} {what} (first: {})", count(number), first.unwrap_or_default());
     }
 }
 

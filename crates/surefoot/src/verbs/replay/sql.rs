@@ -1,6 +1,6 @@
 //! `surefoot replay LOG postgres://…`: a database server's own log against a running server.
 
-use super::{bad, driven_failure, latency, print_table};
+use super::{bad, driven_failure, latency, print_errors, print_table};
 use crate::cli::replay::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::interrupt;
@@ -217,11 +217,7 @@ fn print(tally: &Tally) {
         println!("of these: {} {words}", count(number));
     }
     for fault in Fault::all() {
-        let number = tally.faults[fault as usize];
-        if number > 0 {
-            let first = tally.first[fault as usize].as_deref().unwrap_or_default();
-            println!("errors: {} {} (first: {first})", count(number), fault.words());
-        }
+        print_errors(tally.faults[fault as usize], fault.words(), tally.first[fault as usize].as_deref());
     }
     let wrong: u64 = tally.faults.iter().sum();
     if wrong > 0 {
