@@ -39,155 +39,95 @@ enum Source {
 
 use Source::{Besides, Between, Each, Lap, Letters, Named, Number, Of, One};
 
-/// One of so many rows, the first of whose columns are its primary key.
-const fn table(name: &'static str, rows: u64, primary: usize) -> Table {
-    Table { name, rows, columns: &[], primary, indexes: &[] }
-}
-
-impl Table {
-    const fn indexed(self, indexes: &'static [&'static str]) -> Table {
-        Table { indexes, ..self }
-    }
-
-    const fn of(self, columns: &'static [(&'static str, Source)]) -> Table {
-        Table { columns, ..self }
-    }
+/// Tables, each with its rows, how many columns its primary key has, and which columns have an index of their own.
+macro_rules! tables {
+    ($(
+        $name:ident($rows:literal, $primary:literal $(; $($index:ident),+)?) { $($column:ident: $source:expr),+ $(,)? }
+    )+) => {
+        [$(Table {
+            name: stringify!($name),
+            rows: $rows,
+            columns: &[$((stringify!($column), $source)),+],
+            primary: $primary,
+            indexes: &[$($(stringify!($index)),+)?],
+        }),+]
+    };
 }
 
 const YES_OR_NO: Source = One(&["YES", "NO"]);
 const DAYS: Source = One(&["1234567", "12345", "67", "1357", "246"]);
 
 /// A table comes after those that its rows name.
-pub static TABLES: [Table; 28] = [
-    table("time_zone", 4, 1).of(&[("time_zone_code", Letters(3)), ("time_zone_name", Named("ZONE"))]),
-    table("state", 63, 1).of(&[
-        ("state_code", Letters(2)),
-        ("state_name", Named("STATE")),
-        ("country_name", One(&["USA", "CANADA"])),
-    ]),
-    table("city", 11, 1).of(&[
-        ("city_code", Letters(4)),
-        ("city_name", Named("CITY")),
-        ("state_code", Of("state")),
-        ("time_zone_code", Of("time_zone")),
-    ]),
-    table("airport", 9, 1).of(&[
-        ("airport_code", Letters(3)),
-        ("airport_name", Named("AIRPORT")),
-        ("state_code", Of("state")),
-        ("time_zone_code", Of("time_zone")),
-    ]),
-    table("airport_service", 14, 2).of(&[
-        ("city_code", Each("city")),
-        ("airport_code", Besides("city", "airport")),
-        ("direction", One(&["N", "E", "S", "W"])),
-        ("minutes_distant", Between(5, 90)),
-    ]),
-    table("aircraft", 78, 1).of(&[
-        ("aircraft_code", Letters(3)),
-        ("aircraft_type", Named("TYPE")),
-        ("engines", Between(0, 4)),
-        ("category", One(&["JET", "TURBOPROP", "PISTON", "GLIDER", "HELICOPTER", "TURBOJET"])),
-        ("wide_body", YES_OR_NO),
-        ("capacity", Between(0, 400)),
-        ("pay_load", Between(0, 90_000)),
-        ("cruising_speed", Between(100, 600)),
-        ("range_miles", Between(0, 7000)),
-    ]),
-    table("airline", 46, 1).of(&[("airline_code", Letters(2)), ("airline_name", Named("AIRLINE"))]),
-    table("class_of_service", 18, 1).of(&[("class_code", Letters(2)), ("class_rank", Between(1, 9))]),
-    table("code_description", 62, 1)
-        .of(&[("code", Letters(5)), ("description", Named("WHAT THE CODE STANDS FOR IN CASE"))]),
-    table("compound_class", 65, 1).of(&[
-        ("fare_class", Letters(3)),
-        ("base_class", Of("class_of_service")),
-        ("economy", YES_OR_NO),
-        ("night", YES_OR_NO),
-        ("class_days", DAYS),
-    ]),
-    table("fconnection", 600, 1).indexed(&["from_airport", "to_airport"]).of(&[
-        ("connect_code", Number(200_000)),
-        ("from_airport", Of("airport")),
-        ("to_airport", Of("airport")),
-        ("departure_time", Between(0, 1439)),
-        ("time_elapsed", Between(60, 900)),
-    ]),
-    table("day_name", 7, 1).of(&[("day_code", Number(1)), ("day_name", Named("DAY"))]),
-    table("month_name", 12, 1).of(&[("month_number", Number(1)), ("month_name", Named("MONTH"))]),
-    table("dual_carrier", 48, 2).indexed(&["main_airline"]).of(&[
-        ("main_airline", Each("airline")),
-        ("dual_airline", Besides("airline", "airline")),
-        ("low_flight", Between(1, 9000)),
-    ]),
-    table("restriction", 58, 1).of(&[
-        ("restrict_code", Letters(5)),
-        ("stopovers", One(&["Y", "N"])),
-        ("return_min", Between(0, 9)),
-    ]),
-    table("fare", 534, 1).indexed(&["from_airport", "to_airport"]).of(&[
-        ("fare_code", Letters(8)),
-        ("from_airport", Of("airport")),
-        ("to_airport", Of("airport")),
-        ("fare_class", Of("compound_class")),
-        ("fare_airline", Of("airline")),
-        ("restrict_code", Of("restriction")),
-        ("one_way_cost", Between(30, 900)),
-        ("rnd_trip_cost", Between(60, 1800)),
-    ]),
-    table("flight", 579, 1).indexed(&["from_airport", "to_airport"]).of(&[
-        ("flight_code", Number(100_000)),
-        ("flight_days", DAYS),
-        ("from_airport", Of("airport")),
-        ("to_airport", Of("airport")),
-        ("departure_time", Between(0, 1439)),
-        ("arrival_time", Between(0, 1439)),
-        ("airline_code", Of("airline")),
-        ("flight_number", Between(1, 9000)),
-        ("aircraft_code", Of("aircraft")),
-        ("stops", Between(0, 2)),
-        ("time_elapsed", Between(0, 600)),
-    ]),
-    table("connect_leg", 1200, 2).of(&[
-        ("connect_code", Each("fconnection")),
-        ("leg_number", Lap("fconnection")),
-        ("flight_code", Of("flight")),
-    ]),
-    table("flight_class", 1900, 2)
-        .of(&[("flight_code", Each("flight")), ("fare_class", Besides("flight", "compound_class"))]),
-    table("flight_day", 180, 2).of(&[
-        ("day_mask", Letters(7)),
-        ("day_code", Of("day_name")),
-        ("day_name", Named("DAY")),
-    ]),
-    table("flight_fare", 3387, 2).of(&[("flight_code", Each("flight")), ("fare_code", Besides("flight", "fare"))]),
-    table("food_service", 110, 2).of(&[
-        ("meal_code", Letters(4)),
-        ("meal_number", Between(1, 3)),
-        ("meal_class", One(&["FIRST", "COACH"])),
-        ("meal_description", One(&["BREAKFAST", "LUNCH", "DINNER", "SNACK"])),
-    ]),
-    table("transport", 4, 1).of(&[("transport_code", Letters(1)), ("transport_desc", Named("TRANSPORT"))]),
-    table("ground_service", 39, 3).of(&[
-        ("city_code", Each("city")),
-        ("transport_code", Besides("city", "transport")),
-        ("airport_code", Of("airport")),
-        ("ground_fare", Between(0, 60)),
-    ]),
-    table("time_interval", 16, 1).of(&[
-        ("period", Named("PERIOD")),
-        ("begin_time", Between(0, 1439)),
-        ("end_time", Between(0, 1439)),
-    ]),
-    table("restrict_carrier", 325, 2)
-        .of(&[("restrict_code", Each("restriction")), ("airline_code", Besides("restriction", "airline"))]),
-    table("restrict_class", 60, 2)
-        .of(&[("restrict_code", Each("restriction")), ("ex_fare_class", Besides("restriction", "compound_class"))]),
-    table("stop1", 339, 2).of(&[
-        ("flight_code", Each("flight")),
-        ("stop_number", Lap("flight")),
-        ("stop_flight", Of("flight")),
-    ]),
-];
+pub static TABLES: [Table; 28] = tables! {
+    time_zone(4, 1) { time_zone_code: Letters(3), time_zone_name: Named("ZONE") }
+    state(63, 1) { state_code: Letters(2), state_name: Named("STATE"), country_name: One(&["USA", "CANADA"]) }
+    city(11, 1) {
+        city_code: Letters(4), city_name: Named("CITY"), state_code: Of("state"), time_zone_code: Of("time_zone"),
+    }
+    airport(9, 1) {
+        airport_code: Letters(3), airport_name: Named("AIRPORT"), state_code: Of("state"),
+        time_zone_code: Of("time_zone"),
+    }
+    airport_service(14, 2) {
+        city_code: Each("city"), airport_code: Besides("city", "airport"), direction: One(&["N", "E", "S", "W"]),
+        minutes_distant: Between(5, 90),
+    }
+    aircraft(78, 1) {
+        aircraft_code: Letters(3), aircraft_type: Named("TYPE"), engines: Between(0, 4),
+        category: One(&["JET", "TURBOPROP", "PISTON", "GLIDER", "HELICOPTER", "TURBOJET"]), wide_body: YES_OR_NO,
+        capacity: Between(0, 400), pay_load: Between(0, 90_000), cruising_speed: Between(100, 600),
+        range_miles: Between(0, 7000),
+    }
+    airline(46, 1) { airline_code: Letters(2), airline_name: Named("AIRLINE") }
+    class_of_service(18, 1) { class_code: Letters(2), class_rank: Between(1, 9) }
+    code_description(62, 1) { code: Letters(5), description: Named("WHAT THE CODE STANDS FOR IN CASE") }
+    compound_class(65, 1) {
+        fare_class: Letters(3), base_class: Of("class_of_service"), economy: YES_OR_NO, night: YES_OR_NO,
+        class_days: DAYS,
+    }
+    fconnection(600, 1; from_airport, to_airport) {
+        connect_code: Number(200_000), from_airport: Of("airport"), to_airport: Of("airport"),
+        departure_time: Between(0, 1439), time_elapsed: Between(60, 900),
+    }
+    day_name(7, 1) { day_code: Number(1), day_name: Named("DAY") }
+    month_name(12, 1) { month_number: Number(1), month_name: Named("MONTH") }
+    dual_carrier(48, 2; main_airline) {
+        main_airline: Each("airline"), dual_airline: Besides("airline", "airline"), low_flight: Between(1, 9000),
+    }
+    restriction(58, 1) { restrict_code: Letters(5), stopovers: One(&["Y", "N"]), return_min: Between(0, 9) }
+    fare(534, 1; from_airport, to_airport) {
+        fare_code: Letters(8), from_airport: Of("airport"), to_airport: Of("airport"), fare_class: Of("compound_class"),
+        fare_airline: Of("airline"), restrict_code: Of("restriction"), one_way_cost: Between(30, 900),
+        rnd_trip_cost: Between(60, 1800),
+    }
+    flight(579, 1; from_airport, to_airport) {
+        flight_code: Number(100_000), flight_days: DAYS, from_airport: Of("airport"), to_airport: Of("airport"),
+        departure_time: Between(0, 1439), arrival_time: Between(0, 1439), airline_code: Of("airline"),
+        flight_number: Between(1, 9000), aircraft_code: Of("aircraft"), stops: Between(0, 2),
+        time_elapsed: Between(0, 600),
+    }
+    connect_leg(1200, 2) {
+        connect_code: Each("fconnection"), leg_number: Lap("fconnection"), flight_code: Of("flight"),
+    }
+    flight_class(1900, 2) { flight_code: Each("flight"), fare_class: Besides("flight", "compound_class") }
+    flight_day(180, 2) { day_mask: Letters(7), day_code: Of("day_name"), day_name: Named("DAY") }
+    flight_fare(3387, 2) { flight_code: Each("flight"), fare_code: Besides("flight", "fare") }
+    food_service(110, 2) {
+        meal_code: Letters(4), meal_number: Between(1, 3), meal_class: One(&["FIRST", "COACH"]),
+        meal_description: One(&["BREAKFAST", "LUNCH", "DINNER", "SNACK"]),
+    }
+    transport(4, 1) { transport_code: Letters(1), transport_desc: Named("TRANSPORT") }
+    ground_service(39, 3) {
+        city_code: Each("city"), transport_code: Besides("city", "transport"), airport_code: Of("airport"),
+        ground_fare: Between(0, 60),
+    }
+    time_interval(16, 1) { period: Named("PERIOD"), begin_time: Between(0, 1439), end_time: Between(0, 1439) }
+    restrict_carrier(325, 2) { restrict_code: Each("restriction"), airline_code: Besides("restriction", "airline") }
+    restrict_class(60, 2) {
+        restrict_code: Each("restriction"), ex_fare_class: Besides("restriction", "compound_class"),
+    }
+    stop1(339, 2) { flight_code: Each("flight"), stop_number: Lap("flight"), stop_flight: Of("flight") }
+};
 
 /// Smaller tables keep their rows whatever the factor is.
 const ROWS_MIN: u64 = 100;
