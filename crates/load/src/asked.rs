@@ -129,6 +129,40 @@ pub fn metric(name: impl Into<Cow<'static, str>>) -> Metric {
 /// Metrics of every load that has an `errors_max`, besides those of its kinds.
 pub const METRICS: [Metric; 2] = [ASKED, ERRORS];
 
+/// The kinds of what may go wrong, a row each with the metric that counts it and its words, in the order of reports.
+macro_rules! faults {
+    ($(#[$about:meta])* pub enum Fault { $($(#[$meant:meta])* $fault:ident: $name:literal, $words:literal;)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Fault { $($(#[$meant])* $fault),+ }
+
+        const KINDS: [(Fault, &str, &str); [$($name),+].len()] = [$((Fault::$fault, $name, $words)),+];
+
+        impl Fault {
+            /// All kinds, in the order of reports.
+            pub fn all() -> [Fault; KINDS.len()] {
+                KINDS.map(|(fault, ..)| fault)
+            }
+
+            /// The metric that counts it.
+            pub fn name(self) -> &'static str {
+                KINDS[self as usize].1
+            }
+
+            /// In words.
+            pub fn words(self) -> &'static str {
+                KINDS[self as usize].2
+            }
+
+            /// The metrics of all.
+            pub fn metrics() -> impl Iterator<Item = observe::metric::Metric> {
+                KINDS.into_iter().map(|(_, name, _)| $crate::asked::metric(name))
+            }
+        }
+    };
+}
+pub(crate) use faults;
+
 impl Wrong {
     /// Of all kinds: the metric that counts each and words, how many there were, and the first.
     pub fn of_kinds<Kind, const N: usize>(

@@ -1,82 +1,45 @@
 //! What a load came to: counts, errors by kind, latencies.
 
 use super::network::Step;
-use crate::asked::{self, Asked, Limit, Wrong};
+use crate::asked::{Asked, Limit, Wrong, faults};
 use crate::deadline::Ends;
 use observe::latency::Latency;
-use observe::metric::Metric;
 use std::io;
 use std::time::Duration;
 
-/// Why a request was not answered as it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    /// Nobody listens there.
-    ConnectRefused,
-    /// No connection in time.
-    ConnectTimedOut,
-    /// No TLS with the server: its certificate is not trusted, or it speaks none.
-    Tls,
-    /// The server's end, or the way there, cut the connection.
-    Reset,
-    /// The server ended the connection before the answer's end.
-    ClosedEarly,
-    /// No whole answer in time.
-    TimedOut,
-    /// What came is not HTTP.
-    Malformed,
-    /// A status of another class than expected.
-    WrongStatus,
-    /// A body of another length than expected.
-    WrongSize,
-    /// A body without the text that it should have.
-    WrongBody,
-    /// This process, or the system, has no descriptors left.
-    NoDescriptors,
-    /// All local ports to this address are taken, most by connections that ended a short while ago.
-    NoPorts,
-    /// Anything else.
-    Other,
+faults! {
+    /// Why a request was not answered as it should be.
+    pub enum Fault {
+        /// Nobody listens there.
+        ConnectRefused: "errors_connect_refused", "connection refused";
+        /// No connection in time.
+        ConnectTimedOut: "errors_connect_timed_out", "no connection in time";
+        /// No TLS with the server: its certificate is not trusted, or it speaks none.
+        Tls: "errors_tls", "no TLS with the server";
+        /// The server's end, or the way there, cut the connection.
+        Reset: "errors_connection_reset", "connection reset";
+        /// The server ended the connection before the answer's end.
+        ClosedEarly: "errors_closed_early", "connection closed before the answer's end";
+        /// No whole answer in time.
+        TimedOut: "errors_read_timed_out", "no answer in time";
+        /// What came is not HTTP.
+        Malformed: "errors_malformed", "not HTTP";
+        /// A status of another class than expected.
+        WrongStatus: "errors_wrong_status", "wrong status";
+        /// A body of another length than expected.
+        WrongSize: "errors_wrong_size", "wrong size";
+        /// A body without the text that it should have.
+        WrongBody: "errors_wrong_body", "wrong body";
+        /// This process, or the system, has no descriptors left.
+        NoDescriptors: "errors_no_descriptors", "out of descriptors";
+        /// All local ports to this address are taken, most by connections that ended a short while ago.
+        NoPorts: "errors_no_ports", "out of local ports";
+        /// Anything else.
+        Other: "errors_other", "other";
+    }
 }
 
-/// What each is called, in their order: the metric that counts it, and words.
-const KINDS: [(Fault, &str, &str); 13] = [
-    (Fault::ConnectRefused, "errors_connect_refused", "connection refused"),
-    (Fault::ConnectTimedOut, "errors_connect_timed_out", "no connection in time"),
-    (Fault::Tls, "errors_tls", "no TLS with the server"),
-    (Fault::Reset, "errors_connection_reset", "connection reset"),
-    (Fault::ClosedEarly, "errors_closed_early", "connection closed before the answer's end"),
-    (Fault::TimedOut, "errors_read_timed_out", "no answer in time"),
-    (Fault::Malformed, "errors_malformed", "not HTTP"),
-    (Fault::WrongStatus, "errors_wrong_status", "wrong status"),
-    (Fault::WrongSize, "errors_wrong_size", "wrong size"),
-    (Fault::WrongBody, "errors_wrong_body", "wrong body"),
-    (Fault::NoDescriptors, "errors_no_descriptors", "out of descriptors"),
-    (Fault::NoPorts, "errors_no_ports", "out of local ports"),
-    (Fault::Other, "errors_other", "other"),
-];
-
 impl Fault {
-    /// All kinds, in the order of reports.
-    pub fn all() -> [Fault; KINDS.len()] {
-        KINDS.map(|(fault, ..)| fault)
-    }
-
-    /// The metric that counts it.
-    pub fn name(self) -> &'static str {
-        KINDS[self as usize].1
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        KINDS[self as usize].2
-    }
-
-    /// The metrics of all.
-    pub fn metrics() -> impl Iterator<Item = Metric> {
-        KINDS.into_iter().map(|(_, name, _)| asked::metric(name))
-    }
-
     /// Of a connection that failed at this step.
     pub fn of(step: Step, error: &io::Error) -> Fault {
         match (step, error.raw_os_error()) {

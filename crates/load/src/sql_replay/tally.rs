@@ -1,57 +1,28 @@
 //! What came of a replay's statements, held against what the log says.
 
-use crate::asked::{self, Wrong};
+use crate::asked::{Wrong, faults};
 use observe::latency::Latency;
-use observe::metric::Metric;
 use sqllog::Expects;
 use std::error::Error;
 use std::io;
 
-/// What went wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// An error where the log had an answer.
-    New,
-    /// An error, and the log does not say what there was.
-    Unlogged,
-    /// Its connection was lost, or could not be made.
-    Lost,
-    /// Its connection could not be made, as this process, or the system, has no descriptors left.
-    NoDescriptors,
-    /// Its connection could not be made, as all local ports to the server are taken.
-    NoPorts,
+faults! {
+    /// What went wrong.
+    pub enum Fault {
+        /// An error where the log had an answer.
+        New: "errors_not_in_the_log", "refused, where the log has an answer";
+        /// An error, and the log does not say what there was.
+        Unlogged: "errors_of_which_the_log_says_nothing", "refused (this form of log does not say what there was)";
+        /// Its connection was lost, or could not be made.
+        Lost: "errors_lost_connection", "lost with their connection";
+        /// Its connection could not be made, as this process, or the system, has no descriptors left.
+        NoDescriptors: "errors_no_descriptors", "without a connection, as the load was out of descriptors";
+        /// Its connection could not be made, as all local ports to the server are taken.
+        NoPorts: "errors_no_ports", "without a connection, as the load was out of local ports";
+    }
 }
 
-/// What each is called, in their order: the metric that counts it, and words.
-const KINDS: [(Fault, &str, &str); 5] = [
-    (Fault::New, "errors_not_in_the_log", "refused, where the log has an answer"),
-    (Fault::Unlogged, "errors_of_which_the_log_says_nothing", "refused (this form of log does not say what there was)"),
-    (Fault::Lost, "errors_lost_connection", "lost with their connection"),
-    (Fault::NoDescriptors, "errors_no_descriptors", "without a connection, as the load was out of descriptors"),
-    (Fault::NoPorts, "errors_no_ports", "without a connection, as the load was out of local ports"),
-];
-
 impl Fault {
-    /// All kinds, in the order of reports.
-    pub fn all() -> [Fault; KINDS.len()] {
-        KINDS.map(|(fault, ..)| fault)
-    }
-
-    /// The metric that counts it.
-    pub fn name(self) -> &'static str {
-        KINDS[self as usize].1
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        KINDS[self as usize].2
-    }
-
-    /// The metrics of all.
-    pub fn metrics() -> impl Iterator<Item = Metric> {
-        KINDS.into_iter().map(|(_, name, _)| asked::metric(name))
-    }
-
     /// Of a connection that is gone, or was not made: what the load's own machine lacks is no fault of the server's.
     pub(super) fn of_connection(why: &(dyn Error + 'static)) -> Fault {
         let mut cause = Some(why);
