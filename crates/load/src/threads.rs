@@ -30,6 +30,12 @@ pub struct Ended<T> {
     pub rates: Vec<f64>,
 }
 
+/// Adds what a part counted to what all did: the fields of these names.
+#[macro_export]
+macro_rules! add_up {
+    ($all:expr, $part:expr; $($field:ident),+) => { $($all.$field += $part.$field;)+ };
+}
+
 impl<'a> Control<'a> {
     /// `interrupted` is set when the user interrupts.
     pub fn new(interrupted: &'a AtomicBool) -> Control<'a> {

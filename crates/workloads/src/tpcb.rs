@@ -399,9 +399,7 @@ impl Transactions for Tpcb {
 
     fn ran(&mut self, connections: Vec<Connection>, _: &dyn Database, _: &Place, _: &mut Outcome) -> Result<(), Error> {
         for connection in connections {
-            self.deltas += connection.deltas;
-            self.acknowledged += connection.acknowledged;
-            self.unknown += connection.unknown;
+            load::add_up! { self, connection; deltas, acknowledged, unknown }
         }
         Ok(())
     }

@@ -153,20 +153,9 @@ impl Tally {
 
     /// Adds another thread's; the time is the longest.
     pub fn merge(&mut self, other: Tally) {
-        for (mine, theirs) in [
-            (&mut self.requests, other.requests),
-            (&mut self.answers, other.answers),
-            (&mut self.right, other.right),
-            (&mut self.body_bytes, other.body_bytes),
-            (&mut self.received_bytes, other.received_bytes),
-            (&mut self.connections, other.connections),
-            (&mut self.sessions, other.sessions),
-            (&mut self.resent, other.resent),
-            (&mut self.late, other.late),
-            (&mut self.uring_threads, other.uring_threads),
-            (&mut self.polled_threads, other.polled_threads),
-        ] {
-            *mine += theirs;
+        crate::add_up! {
+            self, other; requests, answers, right, body_bytes, received_bytes, connections, sessions, resent, late,
+            uring_threads, polled_threads, cpu_seconds
         }
         self.classes.iter_mut().zip(other.classes).for_each(|(mine, theirs)| *mine += theirs);
         self.faults.iter_mut().zip(other.faults).for_each(|(mine, theirs)| *mine += theirs);
@@ -179,7 +168,6 @@ impl Tally {
         self.transfer.merge(&other.transfer);
         self.total.merge(&other.total);
         self.seconds = self.seconds.max(other.seconds);
-        self.cpu_seconds += other.cpu_seconds;
         self.without_uring = self.without_uring.take().or(other.without_uring);
         self.ends.merge(other.ends);
     }

@@ -81,14 +81,9 @@ impl Tally {
 
     /// Adds another thread's.
     pub(super) fn add(&mut self, other: Tally) {
-        self.right += other.right;
-        self.refused_as_logged += other.refused_as_logged;
-        self.answered_now += other.answered_now;
-        self.refused_otherwise += other.refused_otherwise;
-        self.rows_known += other.rows_known;
-        self.rows_differ += other.rows_differ;
-        self.sessions += other.sessions;
-        self.late += other.late;
+        crate::add_up! {
+            self, other; right, refused_as_logged, answered_now, refused_otherwise, rows_known, rows_differ, sessions, late
+        }
         self.latency.merge(&other.latency);
         for (index, first) in other.first.into_iter().enumerate() {
             self.faults[index] += other.faults[index];

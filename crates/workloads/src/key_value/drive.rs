@@ -113,9 +113,7 @@ pub fn drive(pace: Pace, work: &Work, sessions: Vec<Box<dyn Session>>, context: 
 impl Counted {
     fn add(&mut self, other: &Counted) {
         self.latencies.iter_mut().zip(&other.latencies).for_each(|(all, one)| all.merge(one));
-        self.scanned += other.scanned;
-        self.late += other.late;
-        self.bytes += other.bytes;
+        load::add_up! { self, other; scanned, late, bytes }
         self.ends.merge(other.ends);
     }
 }

@@ -42,11 +42,7 @@ pub struct Counts {
 impl Counts {
     /// Adds another terminal's.
     pub fn add(&mut self, other: Counts) {
-        self.committed += other.committed;
-        self.rolled_back += other.rolled_back;
-        self.deadlocks += other.deadlocks;
-        self.conflicts += other.conflicts;
-        self.unknown += other.unknown;
+        load::add_up! { self, other; committed, rolled_back, deadlocks, conflicts, unknown }
     }
 }
 
