@@ -120,76 +120,24 @@ impl WorkloadSettings for Parameters {
     }
 }
 
-/// A table: name, columns, and how many of them a load fills in.
-struct Table {
-    name: &'static str,
-    columns: &'static [Column],
-    loaded: usize,
-    rows_per_scale: i64,
-}
+/// A table: its name, its columns, how many of them a load fills in, and its rows for each unit of the scale.
+type Table = (&'static str, &'static [Column], usize, i64);
 
 const TABLES: [Table; 4] = [
-    Table {
-        name: "pgbench_branches",
-        columns: &[("bid", Key), ("bbalance", Integer), ("filler", Filler(88))],
-        loaded: 2,
-        rows_per_scale: 1,
-    },
-    Table {
-        name: "pgbench_tellers",
-        columns: &[("tid", Key), ("bid", Integer), ("tbalance", Integer), ("filler", Filler(84))],
-        loaded: 3,
-        rows_per_scale: TELLERS,
-    },
-    Table {
-        name: "pgbench_accounts",
-        columns: &[("aid", Key), ("bid", Integer), ("abalance", Integer), ("filler", Filler(84))],
-        loaded: 4,
-        rows_per_scale: ACCOUNTS,
-    },
-    Table {
-        name: "pgbench_history",
-        columns: &[
-            ("tid", Integer),
-            ("bid", Integer),
-            ("aid", Integer),
-            ("delta", Integer),
-            ("mtime", Timestamp),
-            ("filler", Filler(22)),
-        ],
-        loaded: 0,
-        rows_per_scale: 0,
-    },
+    ("pgbench_branches", &[("bid", Key), ("bbalance", Integer), ("filler", Filler(88))], 2, 1),
+    ("pgbench_tellers", &[("tid", Key), ("bid", Integer), ("tbalance", Integer), ("filler", Filler(84))], 3, TELLERS),
+    ("pgbench_accounts", &[("aid", Key), ("bid", Integer), ("abalance", Integer), ("filler", Filler(84))], 4, ACCOUNTS),
+    ("pgbench_history", HISTORY, 0, 0),
 ];
 
-fn fill(database: &dyn Database, place: &Place, scale: i64) -> Result<(), Error> {
-    database.create(place)?;
-    let mut connection = database.connect(place)?;
-    for table in &TABLES {
-        let sql = database.dialect().create(table.name, table.columns);
-        connection.query(&sql).map_err(sql::failed(database.name(), "make its tables"))?;
-        let (rows, mut id) = (table.rows_per_scale * scale, 0);
-        if rows == 0 {
-            continue;
-        }
-        database.load(place, table.name, &sql::names(&table.columns[..table.loaded]), &mut |cells| {
-            if id == rows {
-                return false;
-            }
-            id += 1;
-            cells.push(Cell::Integer(id));
-            if table.loaded > 2 {
-                cells.push(Cell::Integer((id - 1) / table.rows_per_scale + 1));
-            }
-            cells.push(Cell::Integer(0));
-            if table.loaded > 3 {
-                cells.push(Cell::Text(String::new()));
-            }
-            true
-        })?;
-    }
-    database.loaded(place, &TABLES.map(|table| table.name.to_string()))
-}
+const HISTORY: &[Column] = &[
+    ("tid", Integer),
+    ("bid", Integer),
+    ("aid", Integer),
+    ("delta", Integer),
+    ("mtime", Timestamp),
+    ("filler", Filler(22)),
+];
 
 /// A statement of the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -343,9 +291,63 @@ struct Tpcb {
     unknown: i64,
 }
 
-impl Tpcb {
+impl Transactions for Tpcb {
+    type Script = Connection;
+
+    fn load(&self) -> &Load {
+        &self.parameters.load
+    }
+
+    fn fill(&self, database: &dyn Database, context: &Context) -> Result<(), Error> {
+        let place = &Place::of(context);
+        database.create(place)?;
+        let mut connection = database.connect(place)?;
+        for (table, columns, loaded, rows_per_scale) in TABLES {
+            let sql = database.dialect().create(table, columns);
+            connection.query(&sql).map_err(sql::failed(database.name(), "make its tables"))?;
+            let (rows, mut id) = (rows_per_scale * self.parameters.scale, 0);
+            if rows == 0 {
+                continue;
+            }
+            database.load(place, table, &sql::names(&columns[..loaded]), &mut |cells| {
+                if id == rows {
+                    return false;
+                }
+                id += 1;
+                cells.push(Cell::Integer(id));
+                if loaded > 2 {
+                    cells.push(Cell::Integer((id - 1) / rows_per_scale + 1));
+                }
+                cells.push(Cell::Integer(0));
+                if loaded > 3 {
+                    cells.push(Cell::Text(String::new()));
+                }
+                true
+            })?;
+        }
+        database.loaded(place, &TABLES.map(|(table, ..)| table.to_string()))
+    }
+
+    fn script(&self, _: &dyn Database, seed: u64, run: u64, connection: usize) -> Connection {
+        let random = Random::of_stream(seed, run << 32 | connection as u64);
+        let (mix, scale) = (self.parameters.mix, self.parameters.scale as u64);
+        let (rows, [aid, tid, bid, delta, deltas, acknowledged, unknown]) = (0, [0; 7]);
+        Connection { random, mix, scale, aid, tid, bid, delta, rows, deltas, acknowledged, unknown }
+    }
+
+    fn ran(&mut self, connections: Vec<Connection>, _: &dyn Database, _: &Place, _: &mut Outcome) -> Result<(), Error> {
+        for connection in connections {
+            load::add_up! { self, connection; deltas, acknowledged, unknown }
+        }
+        Ok(())
+    }
+
+    fn tables(&self, _: &dyn Database, _: &Place) -> Result<Vec<String>, Error> {
+        Ok(TABLES.map(|(table, ..)| table.to_string()).to_vec())
+    }
+
     /// Every acknowledged transaction is there, and nothing else.
-    fn balance(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+    fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
         let mut connection = database.connect(place)?;
         let mut number = |what: &str, table: &str| -> Result<i64, Error> {
             let answer = connection
@@ -367,49 +369,6 @@ impl Tpcb {
         let both = if self.parameters.mix == Mixture::TpcbLike { sum } else { 0 };
         check("sum of tellers' balances", both, number("sum(tbalance)", "pgbench_tellers")?)?;
         check("sum of branches' balances", both, number("sum(bbalance)", "pgbench_branches")?)
-    }
-}
-
-impl Transactions for Tpcb {
-    type Script = Connection;
-
-    fn load(&self) -> &Load {
-        &self.parameters.load
-    }
-
-    fn fill(&self, database: &dyn Database, context: &Context) -> Result<(), Error> {
-        fill(database, &Place::of(context), self.parameters.scale)
-    }
-
-    fn script(&self, _: &dyn Database, seed: u64, run: u64, connection: usize) -> Connection {
-        Connection {
-            random: Random::of_stream(seed, run << 32 | connection as u64),
-            mix: self.parameters.mix,
-            scale: self.parameters.scale as u64,
-            aid: 0,
-            tid: 0,
-            bid: 0,
-            delta: 0,
-            rows: 0,
-            deltas: 0,
-            acknowledged: 0,
-            unknown: 0,
-        }
-    }
-
-    fn ran(&mut self, connections: Vec<Connection>, _: &dyn Database, _: &Place, _: &mut Outcome) -> Result<(), Error> {
-        for connection in connections {
-            load::add_up! { self, connection; deltas, acknowledged, unknown }
-        }
-        Ok(())
-    }
-
-    fn tables(&self, _: &dyn Database, _: &Place) -> Result<Vec<String>, Error> {
-        Ok(TABLES.map(|table| table.name.to_string()).to_vec())
-    }
-
-    fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
-        self.balance(database, place)
     }
 }
 

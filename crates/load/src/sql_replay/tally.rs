@@ -82,7 +82,8 @@ impl Tally {
     /// Adds another thread's.
     pub(super) fn add(&mut self, other: Tally) {
         crate::add_up! {
-            self, other; right, refused_as_logged, answered_now, refused_otherwise, rows_known, rows_differ, sessions, late
+            self, other; right, refused_as_logged, answered_now, refused_otherwise, rows_known, rows_differ, sessions,
+            late
         }
         self.latency.merge(&other.latency);
         for (index, first) in other.first.into_iter().enumerate() {
