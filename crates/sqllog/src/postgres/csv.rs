@@ -6,15 +6,17 @@ use crate::time;
 
 const FIELDS_MIN: usize = 23;
 
-/// Where a record's fields are.
-const TIME: usize = 0;
-const DATABASE: usize = 2;
-const SESSION: usize = 5;
-const SEVERITY: usize = 11;
-const CODE: usize = 12;
-const TEXT: usize = 13;
-const DETAIL: usize = 14;
-const STATEMENT: usize = 19;
+/// Where a field is in a record, and its name in an object of `jsonlog`.
+pub type Field = (usize, &'static str);
+
+const TIME: Field = (0, "timestamp");
+const DATABASE: Field = (2, "dbname");
+const SESSION: Field = (5, "session_id");
+const SEVERITY: Field = (11, "error_severity");
+const CODE: Field = (12, "state_code");
+const TEXT: Field = (13, "message");
+const DETAIL: Field = (14, "detail");
+const STATEMENT: Field = (19, "statement");
 
 /// Whether a line is the beginning of a record.
 pub fn is_record(line: &str) -> bool {
@@ -25,48 +27,27 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
     loop {
-        match reader.read_record(&mut record) {
+        let is_read = match reader.read_record(&mut record) {
             Ok(false) => return,
-            Ok(true) => {}
-            Err(_) => {
-                sessions.lines += 1;
-                sessions.bad_line();
-                continue;
-            }
-        }
+            read => read.is_ok(),
+        };
         sessions.lines += 1;
-        let (moment, key) = (record.get(TIME).and_then(time::iso), record.get(SESSION).and_then(session_id));
-        let (Some((at_microseconds, _)), Some(key), true) = (moment, key, record.len() >= FIELDS_MIN) else {
+        if is_read && record.len() >= FIELDS_MIN {
+            take_fields(|(at, _)| record.get(at).filter(|text| !text.is_empty()), sessions);
+        } else {
             sessions.bad_line();
-            continue;
-        };
-        let field = |at: usize| record.get(at).filter(|text| !text.is_empty());
-        let severity = field(SEVERITY).unwrap_or_default();
-        let message = Message {
-            key,
-            at_microseconds,
-            severity,
-            database: field(DATABASE),
-            code: field(CODE),
-            text: field(TEXT).unwrap_or_default(),
-        };
-        with_parts(&message, field(DETAIL), field(STATEMENT), sessions);
+        }
     }
 }
 
 /// A message that comes with what belongs to it.
-pub(super) fn with_parts(
-    message: &Message<'_>,
-    detail: Option<&str>,
-    statement: Option<&str>,
-    sessions: &mut Sessions,
-) {
-    take(message, sessions);
-    let part = |severity, text| Message { severity, text, code: None, database: None, ..*message };
-    if let Some(text) = detail {
-        take(&part("DETAIL", text), sessions);
-    }
-    if let Some(text) = statement {
-        take(&part("STATEMENT", text), sessions);
+pub(super) fn take_fields<'a>(field: impl Fn(Field) -> Option<&'a str>, sessions: &mut Sessions) {
+    let (moment, key) = (field(TIME).and_then(time::iso), field(SESSION).and_then(session_id));
+    let (Some((at_microseconds, _)), Some(key)) = (moment, key) else { return sessions.bad_line() };
+    let part = |severity, text| Message { key, at_microseconds, severity, database: None, code: None, text };
+    let message = part(field(SEVERITY).unwrap_or_default(), field(TEXT).unwrap_or_default());
+    take(&Message { database: field(DATABASE), code: field(CODE), ..message }, sessions);
+    for (severity, text) in [("DETAIL", field(DETAIL)), ("STATEMENT", field(STATEMENT))] {
+        text.into_iter().for_each(|text| take(&part(severity, text), sessions));
     }
 }
