@@ -21,9 +21,10 @@ pub use reason::{LeftOut, Reason};
 pub use sessions::{Expects, Log, Session, Step, Way};
 
 /// The form of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
     /// PostgreSQL's `stderr`, with `log_line_prefix` before each message.
+    #[default]
     Stderr,
     /// PostgreSQL's `csvlog`.
     Csv,

@@ -191,11 +191,10 @@ struct Open {
 }
 
 /// What readers fill.
+#[derive(Default)]
 pub struct Sessions {
     form: Form,
-    database: Option<String>,
-    statements_max: u64,
-    bad_lines_max: f64,
+    options: Options,
     statements: u64,
     texts: HashMap<Box<str>, u32>,
     params: Vec<Option<Box<str>>>,
@@ -213,22 +212,7 @@ pub struct Sessions {
 
 impl Sessions {
     pub fn new(form: Form, options: &Options) -> Sessions {
-        Sessions {
-            form,
-            database: options.database.clone(),
-            statements_max: if options.statements_max == 0 { u64::MAX } else { options.statements_max },
-            bad_lines_max: options.bad_lines_max,
-            statements: 0,
-            texts: HashMap::new(),
-            params: Vec::new(),
-            left_out: LeftOut::new(),
-            open: HashMap::new(),
-            ended: Vec::new(),
-            lines: 0,
-            has_programs: false,
-            bad_lines: 0,
-            first_bad: 0,
-        }
+        Sessions { form, options: options.clone(), ..Sessions::default() }
     }
 
     /// The line that was read last is nothing of this form.
@@ -260,6 +244,7 @@ impl Sessions {
 
     /// It sends a statement.
     pub fn statement(&mut self, key: u64, statement: Statement<'_>) {
+        let most = self.options.statements_max;
         let is_copy = self.form.is_postgres() && message::copies(statement.text);
         let reason = if is_copy {
             Some(Reason::Copy)
@@ -270,7 +255,7 @@ impl Sessions {
         } else if message::ends_others(statement.text, self.form.is_postgres()) {
             Some(Reason::EndsOthers)
         } else {
-            (self.statements >= self.statements_max).then_some(Reason::AfterLimit)
+            (most > 0 && self.statements >= most).then_some(Reason::AfterLimit)
         };
         let open = self.open.entry(key).or_default();
         open.is_left_out = reason.is_some();
@@ -278,8 +263,7 @@ impl Sessions {
         open.awaits_parameters = true;
         open.is_over = statement.is_over;
         if let Some(reason) = reason {
-            *self.left_out.entry(reason).or_default() += 1;
-            return;
+            return self.leave_out(reason);
         }
         self.statements += 1;
         let next = self.texts.len() as u32;
@@ -290,15 +274,9 @@ impl Sessions {
         let params = self.params.len() as u32;
         // Of one session, none begins before the one that it follows, whatever a coarse clock says.
         let before = open.session.steps.last().map_or(i64::MIN, |step| step.at_microseconds);
-        open.session.steps.push(Step {
-            number: self.statements,
-            at_microseconds: statement.at_microseconds.max(before),
-            text,
-            params: params..params,
-            way: statement.way,
-            expects: statement.expects,
-            rows: statement.rows,
-        });
+        let Statement { at_microseconds, way, expects, rows, .. } = statement;
+        let (number, at_microseconds) = (self.statements, at_microseconds.max(before));
+        open.session.steps.push(Step { number, at_microseconds, text, params: params..params, way, expects, rows });
     }
 
     /// A statement that the protocol prepared has this name.
@@ -337,8 +315,7 @@ impl Sessions {
         if params.iter().flatten().any(|value| value.contains(char::REPLACEMENT_CHARACTER)) {
             open.session.steps.pop();
             open.is_left_out = true;
-            *self.left_out.entry(Reason::NotUtf8).or_default() += 1;
-            return;
+            return self.leave_out(Reason::NotUtf8);
         }
         let from = self.params.len() as u32;
         self.params.extend(params.into_iter().map(|value| value.map(String::into_boxed_str)));
@@ -391,7 +368,7 @@ impl Sessions {
 
     /// All that was read.
     pub fn finish(mut self) -> Result<Log, Problem> {
-        if self.bad_lines as f64 > self.bad_lines_max * self.lines as f64 {
+        if self.bad_lines as f64 > self.options.bad_lines_max * self.lines as f64 {
             let (bad, lines, first) = (self.bad_lines, self.lines, self.first_bad);
             return Err(Problem::BadLines { bad, lines, first, form: self.form.name() });
         }
@@ -405,7 +382,7 @@ impl Sessions {
         let texts: Vec<Box<str>> = texts.into_iter().map(|(text, _)| text).collect();
         let backslash_escapes = !self.form.is_postgres();
         let for_all: Vec<bool> = texts.iter().map(|text| transactions::is_for_all(text, backslash_escapes)).collect();
-        let (sessions, wanted) = (self.ended, self.database.as_deref());
+        let (sessions, wanted) = (self.ended, self.options.database.as_deref());
         let mut sessions = of_database(self.form, sessions, &for_all, wanted, &mut self.left_out)?;
         transactions::leave_out_halves(&mut sessions, &texts, backslash_escapes, &mut self.left_out);
         leave_out_unknown(&mut sessions, &texts, &mut self.left_out);
