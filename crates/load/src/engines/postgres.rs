@@ -23,21 +23,14 @@ pub static ENGINE: Engine = Engine {
     sql: Some(Sql {
         open: |_| Box::new(Postgres),
         dumps: &[
-            DumpForm {
-                what: "an archive of pg_dump",
-                marks: &[ARCHIVE_MAGIC],
-                end: None,
-                elsewhere: &[],
-                beside: None,
-                without: "",
-            },
+            DumpForm { what: "an archive of pg_dump", marks: &[ARCHIVE_MAGIC], ..DumpForm::PLAIN },
             DumpForm {
                 what: "a text of pg_dump",
                 marks: &[b"PostgreSQL database dump"],
                 end: Some("PostgreSQL database dump complete"),
                 elsewhere: &["\\connect ", "CREATE DATABASE "],
-                beside: None,
                 without: "leave out --create",
+                ..DumpForm::PLAIN
             },
         ],
         has_unnamed_statements: true,

@@ -29,19 +29,16 @@ pub static ENGINE: Engine = Engine {
             DumpForm {
                 what: "an SQLite file",
                 marks: &[MAGIC],
-                end: None,
-                elsewhere: &[],
                 // While a program has it open, or after a crash (sqlite.org/wal.html).
                 beside: Some("-wal"),
                 without: "`sqlite3 FILE '.backup COPY'` makes a whole one",
+                ..DumpForm::PLAIN
             },
             DumpForm {
                 what: "a text of SQLite's `.dump`",
                 marks: &[b"PRAGMA foreign_keys=OFF;"],
                 end: Some("COMMIT;"),
-                elsewhere: &[],
-                beside: None,
-                without: "",
+                ..DumpForm::PLAIN
             },
         ],
         has_unnamed_statements: false,

@@ -23,6 +23,9 @@ pub struct DumpForm {
 const FIRST_LINES: usize = 5;
 
 impl DumpForm {
+    /// What the others say only where they differ from it: nothing is known of it.
+    pub const PLAIN: DumpForm = DumpForm { what: "", marks: &[], end: None, elsewhere: &[], beside: None, without: "" };
+
     /// That a part of its rows is in another file; none: nothing shows it.
     pub fn lacks(&self, path: &Path) -> Option<String> {
         let mut beside = path.as_os_str().to_os_string();
