@@ -85,15 +85,9 @@ impl KeyValue {
             loaded.extend((0..parameters.records).map(value::key_number));
             loaded.sort_unstable();
         }
-        KeyValue {
-            store: parameters.store(),
-            sessions: Vec::new(),
-            records: Records::new(parameters.records),
-            versions: parameters.mix().rewrites().then(|| Versions::new(places)),
-            loaded,
-            runs: 0,
-            parameters,
-        }
+        let (store, records) = (parameters.store(), Records::new(parameters.records));
+        let versions = parameters.mix().rewrites().then(|| Versions::new(places));
+        KeyValue { parameters, store, sessions: Vec::new(), records, versions, loaded, runs: 0 }
     }
 
     fn rules(&self) -> Rules<'_> {
@@ -137,25 +131,14 @@ impl KeyValue {
         let mut all = Latency::default();
         counted.latencies.iter().for_each(|latency| all.merge(latency));
         let counts = counted.latencies.each_ref().map(|latency| latency.count() as f64);
-        let [reads, updates, inserts, scans, read_modify_writes] = counts;
+        let [_, updates, inserts, _, read_modify_writes] = counts;
         let operations = all.count() as f64;
         let Parameters { rate, time_seconds, .. } = self.parameters;
         let missed = if rate > 0.0 { ((rate * time_seconds).ceil() - operations).max(0.0) } else { 0.0 };
-        let values = [
-            operations / seconds,
-            operations,
-            reads,
-            updates,
-            inserts,
-            scans,
-            read_modify_writes,
-            counted.scanned as f64,
-            counted.late as f64,
-            missed,
-            driven.seconds,
-        ];
+        let behind = [counted.scanned as f64, counted.late as f64, missed, driven.seconds];
         let latency = workload::mean_and(&[0.50, 0.95, 0.99, 0.999, 1.0], &all);
-        let mut metrics = workload::figures(METRICS, values.into_iter().chain(latency));
+        let values = [operations / seconds, operations].into_iter().chain(counts).chain(behind).chain(latency);
+        let mut metrics = workload::figures(METRICS, values);
         metrics.extend(rewrite_seconds.map(|seconds| AOF_REWRITE_SECONDS.at(seconds)));
         let by_kind = KINDS.iter().zip(counted.latencies).filter(|(_, latency)| latency.count() > 0);
         let mut latencies: BTreeMap<String, Latency> =
