@@ -32,34 +32,26 @@ pub struct Entry<'a> {
 }
 
 /// Why a line is no request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Reject {
     /// Nothing in it.
+    #[error("empty")]
     Empty,
     /// Longer than a line may be.
+    #[error("longer than 64 KiB")]
     TooLong,
     /// No `[dd/Mon/yyyy:hh:mm:ss zone]`.
+    #[error("without a time like [10/Oct/2000:13:55:36 -0700]")]
     Time,
     /// The request is not `METHOD target HTTP/x`: `-` of a connection that never asked, or TLS sent to a plain port.
+    #[error("without a request like \"GET /path HTTP/1.1\"")]
     Request,
     /// No status from 100 to 599 after the request.
+    #[error("without a status from 100 to 599")]
     Status,
     /// It begins like JSON and is none, or lacks the request or its status.
+    #[error("not JSON with a request and a status")]
     Json,
-}
-
-impl Reject {
-    /// In words, as a message has it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Reject::Empty => "empty",
-            Reject::TooLong => "longer than 64 KiB",
-            Reject::Time => "without a time like [10/Oct/2000:13:55:36 -0700]",
-            Reject::Request => "without a request like \"GET /path HTTP/1.1\"",
-            Reject::Status => "without a status from 100 to 599",
-            Reject::Json => "not JSON with a request and a status",
-        }
-    }
 }
 
 /// Reads a line without its end.

@@ -124,8 +124,8 @@ impl Rejects {
             let numbers: Vec<String> = rejected.first.iter().map(u64::to_string).collect();
             let more = if rejected.count > KEPT as u64 { ", …" } else { "" };
             let plural = if rejected.count == 1 { "" } else { "s" };
-            let (count, words, numbers) = (rejected.count, reject.words(), numbers.join(", "));
-            format!("{count} line{plural} {words} (line{plural} {numbers}{more})")
+            let (count, numbers) = (rejected.count, numbers.join(", "));
+            format!("{count} line{plural} {reject} (line{plural} {numbers}{more})")
         };
         self.0.iter().map(of_kind).collect()
     }
