@@ -96,23 +96,18 @@ fn parts_of_keys(s: &mut Session, model: &Model) -> Result<(), Error> {
     let queries = |turn: u64| {
         // One region more than there are.
         let (of, grp) = (region(turn % (REGIONS + 1)), turn * 11 % GROUPS);
-        let is_group = |row: &Row| row.grp == grp;
+        let (is_of, is_group) = (|row: &Row| row.region == of, |row: &Row| row.grp == grp);
+        let until = |last: char| {
+            let rows = model.count(|row| ('B'..=last).contains(&row.region) && is_group(&row));
+            (format!("region >= 'B' AND region <= '{last}' AND grp = {grp}"), rows)
+        };
         [
-            (format!("region = '{of}'"), model.count(|row| row.region == of)),
-            (format!("region = '{of}' AND idn = {turn}"), model.count(|row| row.region == of && row.idn == turn)),
-            (
-                format!("region = '{of}' AND rev_idn = {turn}"),
-                model.count(|row| row.region == of && row.rev_idn == turn),
-            ),
-            (format!("region = '{of}' AND grp = {grp}"), model.count(|row| row.region == of && is_group(&row))),
-            (
-                format!("region >= 'B' AND region <= 'C' AND grp = {grp}"),
-                model.count(|row| ('B'..='C').contains(&row.region) && is_group(&row)),
-            ),
-            (
-                format!("region >= 'B' AND region <= 'E' AND grp = {grp}"),
-                model.count(|row| ('B'..='E').contains(&row.region) && is_group(&row)),
-            ),
+            (format!("region = '{of}'"), model.count(|row| is_of(&row))),
+            (format!("region = '{of}' AND idn = {turn}"), model.count(|row| is_of(&row) && row.idn == turn)),
+            (format!("region = '{of}' AND rev_idn = {turn}"), model.count(|row| is_of(&row) && row.rev_idn == turn)),
+            (format!("region = '{of}' AND grp = {grp}"), model.count(|row| is_of(&row) && is_group(&row))),
+            until('C'),
+            until('E'),
             (format!("grp = {grp}"), model.count(|row| is_group(&row))),
         ]
     };

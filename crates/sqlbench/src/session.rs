@@ -48,20 +48,19 @@ pub struct Spent {
 }
 
 impl Spent {
+    fn new(seconds: f64, [user_seconds, system_seconds]: [f64; 2]) -> Spent {
+        Spent { seconds, user_seconds, system_seconds }
+    }
+
     fn times(self, factor: f64) -> Spent {
-        Spent {
-            seconds: self.seconds * factor,
-            user_seconds: self.user_seconds * factor,
-            system_seconds: self.system_seconds * factor,
-        }
+        let of_processor = [self.user_seconds, self.system_seconds].map(|seconds| seconds * factor);
+        Spent::new(self.seconds * factor, of_processor)
     }
 }
 
 impl AddAssign for Spent {
     fn add_assign(&mut self, other: Spent) {
-        self.seconds += other.seconds;
-        self.user_seconds += other.user_seconds;
-        self.system_seconds += other.system_seconds;
+        load::add_up! { self, other; seconds, user_seconds, system_seconds }
     }
 }
 
@@ -69,11 +68,8 @@ impl Sub for Spent {
     type Output = Spent;
 
     fn sub(self, other: Spent) -> Spent {
-        Spent {
-            seconds: self.seconds - other.seconds,
-            user_seconds: self.user_seconds - other.user_seconds,
-            system_seconds: self.system_seconds - other.system_seconds,
-        }
+        let of_processor = [self.user_seconds - other.user_seconds, self.system_seconds - other.system_seconds];
+        Spent::new(self.seconds - other.seconds, of_processor)
     }
 }
 
@@ -388,28 +384,21 @@ impl<T: Display> Display for Listed<'_, T> {
 /// Clocks when something began.
 struct Clocks {
     at: Instant,
-    user_seconds: f64,
-    system_seconds: f64,
+    processor_seconds: [f64; 2],
 }
 
 impl Clocks {
     fn now() -> Clocks {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask for its own usage");
-        let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
-        Clocks {
-            at: Instant::now(),
-            user_seconds: seconds(usage.user_time()),
-            system_seconds: seconds(usage.system_time()),
-        }
+        let processor_seconds =
+            [usage.user_time(), usage.system_time()].map(|time| time.num_microseconds() as f64 / 1e6);
+        Clocks { at: Instant::now(), processor_seconds }
     }
 
     fn since(&self) -> Spent {
         let now = Clocks::now();
-        Spent {
-            seconds: (now.at - self.at).as_secs_f64(),
-            user_seconds: now.user_seconds - self.user_seconds,
-            system_seconds: now.system_seconds - self.system_seconds,
-        }
+        let of_processor = [0, 1].map(|clock| now.processor_seconds[clock] - self.processor_seconds[clock]);
+        Spent::new((now.at - self.at).as_secs_f64(), of_processor)
     }
 }
 
