@@ -166,11 +166,8 @@ impl WorkloadSettings for Parameters {
     }
 
     fn estimate(&self) -> Estimate {
-        Estimate {
-            data_bytes: 2 * self.data_bytes(),
-            load_seconds: self.records as f64 / LOADED_PER_SECOND,
-            run_seconds: self.time_seconds,
-        }
+        let load_seconds = self.records as f64 / LOADED_PER_SECOND;
+        Estimate { data_bytes: 2 * self.data_bytes(), load_seconds, run_seconds: self.time_seconds }
     }
 
     fn problems(&self) -> Vec<String> {
