@@ -223,16 +223,7 @@ impl Workload for Commits {
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let ack_log = ack_log::of_all_runs(&mut self.ack_log, self.parameters.witness.as_deref())?;
-        let run = stream::drive(&self.parameters, &*self.target, context, ack_log, &mut self.last)?;
-        let (commits, checkpoints) = (run.commits as f64, run.checkpoints as f64);
-        Ok(Outcome {
-            seconds: run.seconds,
-            metrics: workload::figures(METRICS, [commits / run.seconds, commits, checkpoints]),
-            series: [(METRICS[0].name.to_string(), run.rates)].into(),
-            commits: run.commits,
-            notes: run.write_back.iter().map(write_back::Done::words).collect(),
-            ..Outcome::all_right()
-        })
+        stream::drive(&self.parameters, &*self.target, context, ack_log, &mut self.last)
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {

@@ -197,13 +197,9 @@ impl Workload for IoThrash {
         self.has_run = true;
         let ios = self.parameters.ios as f64;
         Ok(Outcome {
-            seconds: done.seconds,
             metrics: workload::figures(METRICS, [ios / done.seconds, done.seconds, synced, done.seconds / ios * 1e6]),
-            latencies: done.latencies,
-            series: [(METRICS[0].name.to_string(), done.rates)].into(),
             bytes_written: self.parameters.file_bytes() + self.parameters.journal_bytes(),
-            commits: done.flushes,
-            ..Outcome::all_right()
+            ..done
         })
     }
 

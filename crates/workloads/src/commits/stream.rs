@@ -3,28 +3,17 @@
 //! The list can't miss a commit whose effect may be on the disk: a commit's line is written when its end is known, whatever
 //! that is, before the stream goes on or gives up.
 
-use super::Parameters;
 use super::rule::NUMBERS;
 use super::target::{Client, CommitTarget};
 use super::write_back;
+use super::{METRICS, Parameters};
 use crate::ack_log::{AckLog, nanoseconds};
 use load::sql::Place;
 use load::threads::{Control, Ended};
-use load::workload::{Context, Error};
+use load::workload::{self, Context, Error, Outcome};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// What a run came to.
-pub struct Run {
-    pub seconds: f64,
-    pub commits: u64,
-    pub checkpoints: u64,
-    /// Commits in each whole second.
-    pub rates: Vec<f64>,
-    /// What ran beside them, if it was wanted.
-    pub write_back: Option<write_back::Done>,
-}
 
 /// What the streams of a run share.
 struct Shared<'a> {
@@ -45,7 +34,7 @@ pub fn drive(
     context: &mut Context,
     ack_log: &AckLog,
     last: &mut [u64],
-) -> Result<Run, Error> {
+) -> Result<Outcome, Error> {
     let place = Place::of(context);
     let (control, checkpoints, gate) = (Control::new(context.interrupted), AtomicU64::new(0), RwLock::new(()));
     let shared = Shared { parameters, target, place: &place, ack_log, control, checkpoints, gate };
@@ -64,7 +53,15 @@ pub fn drive(
     let Ended { parts, seconds, rates } = ended?;
     last.copy_from_slice(&parts);
     let (commits, checkpoints) = (shared.control.done(), shared.checkpoints.into_inner());
-    Ok(Run { seconds, commits, checkpoints, rates, write_back: write_back? })
+    let figures = [commits as f64 / seconds, commits as f64, checkpoints as f64];
+    Ok(Outcome {
+        seconds,
+        metrics: workload::figures(METRICS, figures),
+        series: [(METRICS[0].name.to_string(), rates)].into(),
+        commits,
+        notes: write_back?.iter().map(write_back::Done::words).collect(),
+        ..Outcome::all_right()
+    })
 }
 
 /// Whether checkpoints come at this time of a run: in its first half, so that pages are torn. What settings leave to be flushed by a

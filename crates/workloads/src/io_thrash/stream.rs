@@ -1,11 +1,11 @@
 //! The streams: each does its share of the I/Os and keeps its own tally.
 
 use super::journal::{HEADER_BYTES, Journal};
-use super::{Parameters, SyncMode};
+use super::{METRICS, Parameters, SyncMode};
 use load::noise::Noise;
 use load::stamp;
 use load::threads::{Control, Ended};
-use load::workload::{Context, Error};
+use load::workload::{Context, Error, Outcome};
 use observe::latency::Latency;
 use random::Random;
 use std::collections::BTreeMap;
@@ -20,23 +20,13 @@ use std::time::{Duration, Instant};
 /// 1024 streams seldom meet at a lock without meeting at a block.
 const STRIPES: usize = 4096;
 
-/// What all streams together did.
-pub struct Done {
-    /// From the first stream's start to the last one's end.
-    pub seconds: f64,
-    pub latencies: BTreeMap<String, Latency>,
-    pub rates: Vec<f64>,
-    /// Flushes by the `sync` setting, without the one at the end.
-    pub flushes: u64,
-}
-
-/// Runs the streams; returns when all have ended.
+/// Runs the streams; returns when all have ended. Commits are flushes by the `sync` setting, without the one at the end.
 pub fn drive(
     parameters: &Parameters,
     path: &Path,
     journal: Option<&Journal>,
     context: &mut Context,
-) -> Result<Done, Error> {
+) -> Result<Outcome, Error> {
     let (seed, noise, control) = (context.seed, Noise::new(context.seed), Control::new(context.interrupted));
     let stripes = (0..STRIPES).map(|_| Mutex::new(())).collect();
     let epoch = Epoch::start(parameters.sync_interval);
@@ -49,7 +39,7 @@ pub fn drive(
     Ok(gather(shared.control.run(streams, |_, stream| Ok(stream), share, context.progress)?))
 }
 
-fn gather(Ended { parts, seconds, rates }: Ended<Tally>) -> Done {
+fn gather(Ended { parts, seconds, rates }: Ended<Tally>) -> Outcome {
     let mut latencies: BTreeMap<String, Latency> = BTreeMap::new();
     for tally in &parts {
         let all =
@@ -58,7 +48,9 @@ fn gather(Ended { parts, seconds, rates }: Ended<Tally>) -> Done {
             latencies.entry(name.into()).or_default().merge(latency);
         }
     }
-    Done { seconds, flushes: parts.iter().map(|tally| tally.fsync.count()).sum(), latencies, rates }
+    let commits = parts.iter().map(|tally| tally.fsync.count()).sum();
+    let series = [(METRICS[0].name.to_string(), rates)].into();
+    Outcome { seconds, latencies, series, commits, ..Outcome::all_right() }
 }
 
 /// How often a stream tells how many I/Os it has done: seldom, as they are counted in one place, for which streams would wait.

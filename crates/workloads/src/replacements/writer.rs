@@ -5,11 +5,11 @@
 //! programs that flush all the time. So the neighbour appends to a log of its own and flushes that, and now and then has the files'
 //! data written as the kernel does with old ones: without a flush and without the journal.
 
-use super::rule::{FILES, Rule};
-use super::{Method, Parameters, path};
+use super::rule::{FILE_BYTES, FILES, Rule};
+use super::{METRICS, Method, Parameters, path};
 use crate::ack_log::{AckLog, nanoseconds};
 use load::threads::{Control, Ended};
-use load::workload::{Context, Error};
+use load::workload::{self, Context, Error, Outcome};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
@@ -26,14 +26,6 @@ const FLUSHES_BEFORE_WRITE_BACK: u32 = 4;
 /// The neighbour's file.
 const NEIGHBOUR_FILE: &str = "neighbour.log";
 
-/// What a run came to.
-pub struct Run {
-    pub seconds: f64,
-    pub replacements: u64,
-    /// Replacements in each whole second.
-    pub rates: Vec<f64>,
-}
-
 /// What the threads of a run share.
 struct Shared<'a> {
     parameters: &'a Parameters,
@@ -43,7 +35,12 @@ struct Shared<'a> {
 }
 
 /// Runs the writers once, each file from the version after its last.
-pub fn drive(parameters: &Parameters, context: &mut Context, ack_log: &AckLog, last: &mut [u64]) -> Result<Run, Error> {
+pub fn drive(
+    parameters: &Parameters,
+    context: &mut Context,
+    ack_log: &AckLog,
+    last: &mut [u64],
+) -> Result<Outcome, Error> {
     let (folder, control) = (&*context.data_folder, Control::new(context.interrupted));
     let shared = Shared { parameters, folder, ack_log, control };
     let files_of = |number| {
@@ -64,7 +61,14 @@ pub fn drive(parameters: &Parameters, context: &mut Context, ack_log: &AckLog, l
         last[file as usize] = version;
     }
     neighbour?;
-    Ok(Run { seconds, replacements: shared.control.done(), rates })
+    let replacements = shared.control.done();
+    Ok(Outcome {
+        seconds,
+        metrics: workload::figures(METRICS, [replacements as f64 / seconds, replacements as f64]),
+        series: [(METRICS[0].name.to_string(), rates)].into(),
+        bytes_written: replacements * FILE_BYTES as u64,
+        ..Outcome::all_right()
+    })
 }
 
 impl Shared<'_> {
