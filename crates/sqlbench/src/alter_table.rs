@@ -24,9 +24,8 @@ fn run(s: &mut Session) -> Result<(), Error> {
     let steps = added.div_ceil(at_once);
     let columns_of_step =
         |step: u64| COLUMNS + 1 + step * at_once..(COLUMNS + 1 + (step + 1) * at_once).min(COLUMNS + 1 + added);
-    let add = |steps: std::ops::Range<u64>| {
-        let parts: Vec<String> =
-            steps.flat_map(columns_of_step).map(|number| format!("ADD i{number} INTEGER")).collect();
+    let add = |step: u64| {
+        let parts: Vec<String> = columns_of_step(step).map(|number| format!("ADD i{number} INTEGER")).collect();
         format!("ALTER TABLE bench {}", parts.join(", "))
     };
 
@@ -37,11 +36,13 @@ fn run(s: &mut Session) -> Result<(), Error> {
     // The suite times this, but prints it in a form that its own totals do not read.
     s.insert("bench", (0..rows).map(|row| format!("({})", vec![row.to_string(); columns.len()].join(", "))))?;
 
-    let done = s.repeat("alter_table_add", steps, steps, |s, step| s.statement(&add(step..step + 1)))?;
+    let mut done = 0;
+    s.repeat("alter_table_add", steps, steps, |s, step| {
+        done = step + 1;
+        s.statement(&add(step))
+    })?;
     // Whatever was cut: all columns must be there to be dropped.
-    for step in done..steps {
-        s.statement(&add(step..step + 1))?;
-    }
+    (done..steps).try_for_each(|step| s.statement(&add(step)))?;
     s.time("create_index", COLUMNS, |s| {
         (1..=COLUMNS)
             .try_for_each(|number| s.statement(&format!("CREATE INDEX bench_ind{number} ON bench (i{number})")))

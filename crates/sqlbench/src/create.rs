@@ -48,8 +48,7 @@ fn run(s: &mut Session) -> Result<(), Error> {
     s.repeat("create_key+drop", tables, tables, |s, table| {
         s.create(&format!("bench_{table}"), &columns, &keys)?;
         s.drop_table(&format!("bench_{table}"))
-    })?;
-    Ok(())
+    })
 }
 
 /// `field1` to `field16`.

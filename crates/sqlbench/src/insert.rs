@@ -86,5 +86,4 @@ fn fill(s: &mut Session, rows: &mut Rows) -> Result<(), Error> {
         let id = walk.step(turn, third) % all;
         s.duplicate(&format!("INSERT INTO bench1 VALUES ({id}, {id}, 2, 'D')"))
     })
-    .map(drop)
 }

@@ -88,7 +88,7 @@ fn caches(s: &mut Session, model: &Model) -> Result<(), Error> {
     let answer = |plus: u64| Some((ids + plus * model.count) as i64);
     s.integer(&question(1000), answer(1000))?;
     s.repeat("select_cache", loops, loops, |s, _| s.integer(&question(100), answer(100)))?;
-    s.repeat("select_cache2", loops, loops, |s, turn| s.integer(&question(turn), answer(turn))).map(drop)
+    s.repeat("select_cache2", loops, loops, |s, turn| s.integer(&question(turn), answer(turn)))
 }
 
 fn parts_of_keys(s: &mut Session, model: &Model) -> Result<(), Error> {
@@ -116,7 +116,6 @@ fn parts_of_keys(s: &mut Session, model: &Model) -> Result<(), Error> {
         let queries = &asked[turn as usize];
         queries.iter().try_for_each(|(asked, rows)| s.rows(&format!("SELECT idn FROM bench1 WHERE {asked}"), *rows))
     })
-    .map(drop)
 }
 
 /// Conditions of 500 alternatives, written with OR and with IN, over one part of a key and over two.
@@ -156,7 +155,6 @@ fn alternatives(s: &mut Session, model: &Model) -> Result<(), Error> {
         ask(once)?;
         (0..10).try_for_each(|_| often.iter().try_for_each(&mut ask))
     })
-    .map(drop)
 }
 
 /// The region and group that a turn asks for.
@@ -188,7 +186,6 @@ fn minima(s: &mut Session, model: &Model) -> Result<(), Error> {
         let before = (of > 'A').then(|| char::from(of as u8 - 1).to_string());
         s.word(&format!("SELECT max(region) FROM bench1 WHERE region < '{of}'"), before.as_deref())
     })
-    .map(drop)
 }
 
 fn counts(s: &mut Session, model: &Model) -> Result<(), Error> {
@@ -212,7 +209,6 @@ fn counts(s: &mut Session, model: &Model) -> Result<(), Error> {
         };
         queries.iter().try_for_each(&mut count)
     })
-    .map(drop)
 }
 
 fn groups(s: &mut Session, model: &Model) -> Result<(), Error> {

@@ -179,14 +179,14 @@ impl<'a, 'b> Session<'a, 'b> {
         Ok(result)
     }
 
-    /// Times a loop that may be cut: `count` is what the suite prints for all `turns`. Gives the turns that were done.
+    /// Times a loop that may be cut: `count` is what the suite prints for all `turns`.
     pub fn repeat(
         &mut self,
         operation: &'static str,
         count: u64,
         turns: u64,
         mut act: impl FnMut(&mut Self, u64) -> Result<(), Error>,
-    ) -> Result<u64, Error> {
+    ) -> Result<(), Error> {
         let began = Clocks::now();
         let mut done = 0;
         while done < turns && (done == 0 || began.at.elapsed() < self.limit) {
@@ -197,7 +197,7 @@ impl<'a, 'b> Session<'a, 'b> {
         let is_cut = done < turns;
         let spent = if is_cut { measured.times(turns as f64 / done as f64) } else { measured };
         self.timings.push(Timing { operation, count, spent, is_cut, measured });
-        Ok(done)
+        Ok(())
     }
 
     /// Connects, with patience for servers that have no connection left for the moment.

@@ -89,5 +89,4 @@ fn roll_back(
         (first..(first + at_once).min(ids.end)).try_for_each(|id| s.change(&sql(TOGETHER, id), 1))?;
         s.statement("ROLLBACK")
     })
-    .map(drop)
 }

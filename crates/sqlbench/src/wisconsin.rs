@@ -8,24 +8,17 @@ use load::workload::Error;
 
 pub static TEST: Test = Test { name: "wisconsin", operations: "create_table insert delete_big wisc_benchmark", run };
 
-const COLUMNS: [Column; 16] = [
-    column("unique1", Type::Integer),
-    column("unique2", Type::Integer),
-    optional("two", Type::Integer),
-    optional("four", Type::Integer),
-    optional("ten", Type::Integer),
-    optional("twenty", Type::Integer),
-    column("hundred", Type::Integer),
-    optional("thousand", Type::Integer),
-    optional("twothousand", Type::Integer),
-    optional("fivethous", Type::Integer),
-    optional("tenthous", Type::Integer),
-    optional("odd", Type::Integer),
-    optional("even", Type::Integer),
-    optional("stringu1", Type::Char(16)),
-    optional("stringu2", Type::Char(16)),
-    optional("string4", Type::Char(16)),
-];
+/// Columns that hold a number, and those of 16 characters.
+const NUMBERS: &str = "unique1 unique2 two four ten twenty hundred thousand twothousand fivethous tenthous odd even";
+const TEXTS: &str = "stringu1 stringu2 string4";
+
+/// All of a relation. Those with keys are not NULL.
+fn columns() -> Vec<Column<'static>> {
+    let has_key = |name: &str| ["unique1", "unique2", "hundred"].contains(&name);
+    let number = |name| if has_key(name) { column(name, Type::Integer) } else { optional(name, Type::Integer) };
+    let texts = TEXTS.split(' ').map(|name| optional(name, Type::Char(16)));
+    NUMBERS.split(' ').map(number).chain(texts).collect()
+}
 
 const KEYS: [Key; 3] = [Key::Unique("unique1"), Key::Unique("unique2"), Key::Index("hundred")];
 
@@ -66,9 +59,10 @@ fn run(s: &mut Session) -> Result<(), Error> {
     let rows_large = s.loops.at_most(ROWS, ROWS_MIN);
     let rows_small = rows_large / 10;
     let tables = [("onek", rows_small), ("tenk1", rows_large), ("tenk2", rows_large), ("bprime", rows_large)];
+    let columns = columns();
     s.connect()?;
     // Of four tables the suite counts three.
-    s.time("create_table", 3, |s| tables.iter().try_for_each(|(name, _)| s.create(name, &COLUMNS, &KEYS)))?;
+    s.time("create_table", 3, |s| tables.iter().try_for_each(|(name, _)| s.create(name, &columns, &KEYS)))?;
     s.time("insert", rows_small + 3 * rows_large, |s| {
         tables.iter().try_for_each(|(name, count)| s.insert(name, rows(*count)))
     })?;
@@ -98,23 +92,17 @@ fn queries(rows: u64) -> [(String, u64); 10] {
     let between = |column: &str, after: u64, count: u64| {
         format!("SELECT * FROM tenk1 WHERE ({column} > {after}) AND ({column} < {})", after + count + 1)
     };
+    let two = "SELECT t1.*, t2.* FROM tenk1 t1, tenk1 t2 WHERE t1.unique2 = t2.unique2 AND t2.unique2 <";
+    let three =
+        "SELECT t1.*, o.* FROM onek o, tenk1 t1, tenk1 t2 WHERE o.unique2 = t1.unique2 AND t1.unique2 = t2.unique2";
     [
         (between("unique2", at(301, rows), hundredth), hundredth),
         (between("unique1", at(647, rows), tenth), tenth),
         (format!("SELECT * FROM tenk1 WHERE unique2 = {}", at(2001, rows)), 1),
         (between("unique2", at(301, rows), hundredth), hundredth),
-        (
-            format!("SELECT t1.*, t2.* FROM tenk1 t1, tenk1 t2 WHERE t1.unique2 = t2.unique2 AND t2.unique2 < {tenth}"),
-            tenth,
-        ),
+        (format!("{two} {tenth}"), tenth),
         ("SELECT t.*, b.* FROM tenk1 t, bprime b WHERE t.unique2 = b.unique2".into(), tenth),
-        (
-            format!(
-                "SELECT t1.*, o.* FROM onek o, tenk1 t1, tenk1 t2 WHERE o.unique2 = t1.unique2 AND t1.unique2 = t2.unique2 \
-                 AND t1.unique2 < {tenth} AND t2.unique2 < {tenth}"
-            ),
-            tenth,
-        ),
+        (format!("{three} AND t1.unique2 < {tenth} AND t2.unique2 < {tenth}"), tenth),
         ("SELECT two, four, ten, twenty, hundred, string4 FROM tenk1".into(), rows),
         ("SELECT * FROM onek".into(), tenth),
         ("SELECT min(unique2) FROM tenk1".into(), 1),
@@ -123,11 +111,8 @@ fn queries(rows: u64) -> [(String, u64); 10] {
 
 /// Inserts, deletes and updates of a row each, as they depend on one another.
 fn changes(rows: u64) -> Vec<String> {
-    let insert = |unique1: u64, unique2: u64| {
-        format!(
-            "INSERT INTO tenk1 VALUES ({unique1}, {unique2}, 0, 2, 0, 10, 50, 688, 1950, 4950, 9950, 1, 100, 'first', 'second', 'third')"
-        )
-    };
+    let others = "0, 2, 0, 10, 50, 688, 1950, 4950, 9950, 1, 100, 'first', 'second', 'third'";
+    let insert = |unique1, unique2| format!("INSERT INTO tenk1 VALUES ({unique1}, {unique2}, {others})");
     let delete = |id: u64| format!("DELETE FROM tenk1 WHERE unique2 = {id}");
     let update = |from: u64, to: u64| format!("UPDATE tenk1 SET unique2 = {to} WHERE unique2 = {from}");
     let id = |of_suite: u64| at(of_suite, rows);

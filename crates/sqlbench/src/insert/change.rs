@@ -61,7 +61,6 @@ fn texts(s: &mut Session, rows: &Rows) -> Result<(), Error> {
     s.repeat("update_big", rows.few, rows.few, |s, turn| {
         s.change(&format!("UPDATE bench1 SET dummy1 = 'updated {turn}'"), all)
     })
-    .map(drop)
 }
 
 /// The table with itself: some rows meet twenty, most none.
@@ -81,7 +80,7 @@ fn joins(s: &mut Session, rows: &Rows, ids: &[u64]) -> Result<(), Error> {
     s.repeat("outer_join_found", few, few, |s, _| s.integer(&found, Some(met)))?;
     let not_found = format!("{texts} {join} WHERE b.id3 IS NULL");
     // As often as the others; the suite prints its number of ranges.
-    s.repeat("outer_join_not_found", rows.ranges, few, |s, _| s.integer(&not_found, Some(alone))).map(drop)
+    s.repeat("outer_join_not_found", rows.ranges, few, |s, _| s.integer(&not_found, Some(alone)))
 }
 
 fn copies(s: &mut Session, rows: &Rows) -> Result<(), Error> {

@@ -87,7 +87,6 @@ fn in_order(s: &mut Session, rows: &Rows) -> Result<(), Error> {
         let sql = format!("SELECT id2 FROM bench1 WHERE id3 >= {start} AND id3 <= {end} ORDER BY id3");
         s.sorted(&sql, Sorted::Up, ranges + 1)
     })
-    .map(drop)
 }
 
 /// Lists of up to 48 values, a quarter of which no row has, written with OR, with IN, and with another condition beside it.
@@ -110,7 +109,6 @@ fn alternatives(s: &mut Session, rows: &mut Rows, column: &str, operation: &'sta
         }
         Ok(())
     })
-    .map(drop)
 }
 
 /// One row that is there, and one that is not.
@@ -131,7 +129,6 @@ fn by_key(
         s.integer(&query(id), Some(id as i64))?;
         s.rows(&query(id + all), 0)
     })
-    .map(drop)
 }
 
 fn conditions(s: &mut Session, rows: &Rows, column: &str, operation: &'static str) -> Result<(), Error> {
@@ -152,7 +149,6 @@ fn conditions(s: &mut Session, rows: &Rows, column: &str, operation: &'static st
     s.repeat(operation, count, rows.ranges, |s, _| {
         queries.iter().try_for_each(|(sql, expected)| s.rows(sql, *expected))
     })
-    .map(drop)
 }
 
 fn groups(s: &mut Session, rows: &Rows) -> Result<(), Error> {
@@ -173,7 +169,6 @@ fn groups(s: &mut Session, rows: &Rows) -> Result<(), Error> {
             "SELECT id, id3, dummy1 FROM bench1 WHERE id < 100 GROUP BY id, id3, dummy1 ORDER BY id DESC, id3, dummy1";
         s.sorted(sql, Sorted::Down, 100)
     })
-    .map(drop)
 }
 
 fn minima(s: &mut Session, rows: &Rows) -> Result<(), Error> {
@@ -182,28 +177,22 @@ fn minima(s: &mut Session, rows: &Rows) -> Result<(), Error> {
         let third_of_id = (id / third).min(2) as usize;
         ["ABCDEFGHIJ", "CDEFGHIJKL", "BCDEFGHIJK"][third_of_id]
     };
-    let turns = rows.ranges * 5;
-    // Ids stay in the table, however few rows it has.
-    let id_of = |turn: u64| (turn + 1) % rows.all;
-    s.repeat("min_max_on_key", 6 * turns, turns, |s, turn| {
-        let id = id_of(turn);
-        s.integer("SELECT min(id) FROM bench1", Some(0))?;
-        s.integer("SELECT max(id) FROM bench1", Some(all - 1))?;
-        s.integer(&format!("SELECT min(id2) FROM bench1 WHERE id = {id}"), Some(id as i64))?;
-        s.integer(&format!("SELECT max(id2) FROM bench1 WHERE id = {id}"), Some(id as i64))?;
-        s.word(&format!("SELECT min(dummy1) FROM bench1 WHERE id = {id}"), Some(text(id)))?;
-        s.word(&format!("SELECT max(dummy1) FROM bench1 WHERE id = {id}"), Some(text(id)))
-    })?;
-    s.repeat("min_max", 6 * rows.few, rows.few, |s, turn| {
-        let id = id_of(turn);
-        s.integer("SELECT min(id2) FROM bench1", Some(0))?;
-        s.integer("SELECT max(id2) FROM bench1", Some(all - 1))?;
-        s.integer(&format!("SELECT min(id3) FROM bench1 WHERE id2 = {id}"), Some(id as i64))?;
-        s.integer(&format!("SELECT max(id3) FROM bench1 WHERE id2 = {id}"), Some(id as i64))?;
-        s.word(&format!("SELECT min(dummy1) FROM bench1 WHERE id2 = {id}"), Some(text(id)))?;
-        s.word(&format!("SELECT max(dummy1) FROM bench1 WHERE id2 = {id}"), Some(text(id)))
-    })
-    .map(drop)
+    for (operation, turns, key, other) in
+        [("min_max_on_key", rows.ranges * 5, "id", "id2"), ("min_max", rows.few, "id2", "id3")]
+    {
+        let [smallest, largest] = ["min", "max"].map(|end| format!("SELECT {end}({key}) FROM bench1"));
+        s.repeat(operation, 6 * turns, turns, |s, turn| {
+            // Ids stay in the table, however few rows it has.
+            let id = (turn + 1) % rows.all;
+            s.integer(&smallest, Some(0))?;
+            s.integer(&largest, Some(all - 1))?;
+            s.integer(&format!("SELECT min({other}) FROM bench1 WHERE {key} = {id}"), Some(id as i64))?;
+            s.integer(&format!("SELECT max({other}) FROM bench1 WHERE {key} = {id}"), Some(id as i64))?;
+            s.word(&format!("SELECT min(dummy1) FROM bench1 WHERE {key} = {id}"), Some(text(id)))?;
+            s.word(&format!("SELECT max(dummy1) FROM bench1 WHERE {key} = {id}"), Some(text(id)))
+        })?;
+    }
+    Ok(())
 }
 
 fn counts(s: &mut Session, rows: &Rows) -> Result<(), Error> {
@@ -218,5 +207,4 @@ fn counts(s: &mut Session, rows: &Rows) -> Result<(), Error> {
         s.integer("SELECT count(DISTINCT dummy1) FROM bench1", Some(3))?;
         s.rows("SELECT dummy1, count(DISTINCT id) FROM bench1 GROUP BY dummy1", 3)
     })
-    .map(drop)
 }
