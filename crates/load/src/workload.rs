@@ -142,6 +142,14 @@ pub trait WorkloadSettings {
     }
 }
 
+/// Problems or notes: the sentences whose condition holds, each `CONDITION => "text of {name}", name = VALUE;`.
+#[macro_export]
+macro_rules! sentences {
+    ($($holds:expr => $words:literal $(, $name:ident = $value:expr)*;)+) => {
+        [$($holds.then(|| format!($words $(, $name = $value)*))),+].into_iter().flatten().collect::<Vec<String>>()
+    };
+}
+
 /// How a workload puts files in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {

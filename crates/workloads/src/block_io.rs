@@ -104,24 +104,17 @@ impl WorkloadSettings for Parameters {
 
     fn problems(&self) -> Vec<String> {
         let job = &self.job;
-        let mut problems = Vec::new();
-        if self.file == "allocated" && job.pattern != Pattern::Write {
-            problems.push("`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written before".into());
+        load::sentences! {
+            self.file == "allocated" && job.pattern != Pattern::Write =>
+                "`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written before";
+            job.engine == Engine::Psync && job.depth > 1 =>
+                "`depth` = {depth} needs `engine` = \"io_uring\": psync does one I/O at a time", depth = job.depth;
+            job.blocks() < job.depth as u64 => "`size` must hold at least `depth` blocks of `block_size`";
+            job.direct && !job.block_size.is_multiple_of(512) =>
+                "`block_size` must be a multiple of 512 bytes with `direct`";
+            job.fdatasync_ios > 0 && !job.pattern.writes() =>
+                "`fdatasync_ios` has no effect on a `pattern` that only reads: leave it at 0";
         }
-        if job.engine == Engine::Psync && job.depth > 1 {
-            problems
-                .push(format!("`depth` = {} needs `engine` = \"io_uring\": psync does one I/O at a time", job.depth));
-        }
-        if job.blocks() < job.depth as u64 {
-            problems.push("`size` must hold at least `depth` blocks of `block_size`".into());
-        }
-        if job.direct && !job.block_size.is_multiple_of(512) {
-            problems.push("`block_size` must be a multiple of 512 bytes with `direct`".into());
-        }
-        if job.fdatasync_ios > 0 && !job.pattern.writes() {
-            problems.push("`fdatasync_ios` has no effect on a `pattern` that only reads: leave it at 0".into());
-        }
-        problems
     }
 
     fn run_seconds(&self) -> Option<f64> {

@@ -122,20 +122,13 @@ impl WorkloadSettings for Parameters {
 
     fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.extractors().into_iter().filter_map(Result::err).collect();
-        if self.metrics.as_ref().is_none_or(Map::is_empty) {
-            problems.push(
-                "`metrics` must name at least one metric, like ios_per_second = \
-                           \"json:/jobs/0/write/iops; unit 1/s; more\""
-                    .into(),
-            );
-        }
-        if self.command().is_empty() {
-            problems
-                .push("`command` must name a program, like [\"fio\", \"--name=x\", \"--filename={data}/file\"]".into());
-        }
-        if self.timeout.is_some_and(|timeout| timeout < self.time) {
-            problems.push("`timeout` must not be below `time`".into());
-        }
+        problems.extend(load::sentences! {
+            self.metrics.as_ref().is_none_or(Map::is_empty) => "`metrics` must name at least one metric, like \
+                ios_per_second = \"json:/jobs/0/write/iops; unit 1/s; more\"";
+            self.command().is_empty() =>
+                "`command` must name a program, like [\"fio\", \"--name=x\", \"--filename={{data}}/file\"]";
+            self.timeout.is_some_and(|timeout| timeout < self.time) => "`timeout` must not be below `time`";
+        });
         for (setting, command) in self.commands() {
             problems.extend(command.iter().filter_map(|argument| placeholder::misspelt(setting, argument)));
         }

@@ -145,13 +145,12 @@ impl WorkloadSettings for Parameters {
             .filter_map(|name| Algorithm::parse(name).err())
             .map(|problem| format!("`algorithms`: {problem}"))
             .collect();
-        if self.algorithms.is_empty() {
-            problems.push("`algorithms` must name at least one".into());
-        }
         let has_blocks = self.algorithms().any(|algorithm| algorithm.family == Family::Blocks);
-        if has_blocks && self.block_bytes.is_empty() {
-            problems.push("`block_bytes` must name a size for the ciphers and digests".into());
-        }
+        problems.extend(load::sentences! {
+            self.algorithms.is_empty() => "`algorithms` must name at least one";
+            has_blocks && self.block_bytes.is_empty() =>
+                "`block_bytes` must name a size for the ciphers and digests";
+        });
         if let Some(bytes) = self.block_bytes.iter().find(|bytes| !(1..=BLOCK_BYTES_MAX).contains(*bytes)) {
             problems.push(format!("`block_bytes` = {bytes}: a block has from 1 to {BLOCK_BYTES_MAX} bytes"));
         }
@@ -167,15 +166,11 @@ impl WorkloadSettings for Parameters {
                 nearest.map_or_else(|| format!("one of {}", names.join(", ")), |name| format!("did you mean {name}?"));
             problems.push(format!("`primary` = {primary} is no metric of these `algorithms`: {hint}"));
         }
-        if self.time.fract() != 0.0 {
-            problems.push("`time` must be whole seconds".into());
-        }
-        if self.clock == "processor" && self.processes > 1 {
-            problems.push(
-                "`clock` = \"processor\" works with one of `processes` only: of several the time that passed is taken"
-                    .into(),
-            );
-        }
+        problems.extend(load::sentences! {
+            self.time.fract() != 0.0 => "`time` must be whole seconds";
+            self.clock == "processor" && self.processes > 1 =>
+                "`clock` = \"processor\" works with one of `processes` only: of several the time that passed is taken";
+        });
         problems
     }
 

@@ -179,27 +179,24 @@ const CMS_REQUESTS_PER_SECOND: f64 = 60.0;
 /// What is wrong whatever there is on the machine.
 fn check_settings(parameters: &Parameters) -> Vec<String> {
     let sending = parameters.sending.problems(parameters.otherwise());
-    let both = parameters.speed > 0.0 && parameters.sending.rate > 0.0;
-    let both = both.then(|| "`speed` follows the log's times and `rate` does not: one of them must be 0".to_string());
-    let parts = parameters.speed > 0.0 && parameters.goes_in_parts();
-    let parts = parts
-        .then(|| "`speed` follows the log's times, which `requests_per_run` cuts: one of them must be 0".to_string());
+    let of_speed = load::sentences! {
+        parameters.speed > 0.0 && parameters.sending.rate > 0.0 =>
+            "`speed` follows the log's times and `rate` does not: one of them must be 0";
+        parameters.speed > 0.0 && parameters.goes_in_parts() =>
+            "`speed` follows the log's times, which `requests_per_run` cuts: one of them must be 0";
+    };
     let of_site = if parameters.site == SiteKind::Cms { check_cms(parameters) } else { Vec::new() };
-    of_site.into_iter().chain(both).chain(parts).chain(sending).collect()
+    [of_site, of_speed, sending].concat()
 }
 
 fn check_cms(parameters: &Parameters) -> Vec<String> {
-    let mut problems = Vec::new();
-    if !parameters.path.as_os_str().is_empty() {
-        problems.push("the site `cms` has a log of its own: leave out `log`, or `site`".to_string());
+    load::sentences! {
+        !parameters.path.as_os_str().is_empty() =>
+            "the site `cms` has a log of its own: leave out `log`, or `site`";
+        parameters.requests == 0 => "the log of the site `cms` is as long as `requests` says: 0 is no length";
+        !parameters.sending.body_contains.is_empty() =>
+            "the site `cms` knows what its pages hold: leave out `body_contains`";
     }
-    if parameters.requests == 0 {
-        problems.push("the log of the site `cms` is as long as `requests` says: 0 is no length".to_string());
-    }
-    if !parameters.sending.body_contains.is_empty() {
-        problems.push("the site `cms` knows what its pages hold: leave out `body_contains`".to_string());
-    }
-    problems
 }
 
 /// What the site `cms` lacks of its web server: each trial would install it in vain.

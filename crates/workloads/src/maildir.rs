@@ -113,11 +113,9 @@ impl WorkloadSettings for Parameters {
 
     fn problems(&self) -> Vec<String> {
         let (threads, mailboxes) = (self.threads, self.mailboxes);
-        let too_many = threads > mailboxes;
-        too_many
-            .then(|| format!("`threads` ({threads}) is above `mailboxes` ({mailboxes}): each thread has its own"))
-            .into_iter()
-            .collect()
+        load::sentences! {
+            threads > mailboxes => "`threads` ({threads}) is above `mailboxes` ({mailboxes}): each thread has its own";
+        }
     }
 
     fn files(&self) -> Files {

@@ -127,15 +127,12 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let (ids, mut problems) = (self.ids(), Vec::from_iter(sql_load::check(&self.load)));
-        if ids > self.table_size {
-            problems.push(format!("id_range ({ids}) is larger than table_size ({})", self.table_size));
-        }
-        if self.range_size > ids {
-            let range = self.range_size;
-            problems.push(format!("range_size ({range}) is larger than the rows that a run touches ({ids})"));
-        }
-        problems
+        let (ids, size, range) = (self.ids(), self.table_size, self.range_size);
+        let of_rows = load::sentences! {
+            ids > size => "id_range ({ids}) is larger than table_size ({size})";
+            range > ids => "range_size ({range}) is larger than the rows that a run touches ({ids})";
+        };
+        sql_load::check(&self.load).into_iter().chain(of_rows).collect()
     }
 
     fn services(&self) -> Vec<&'static str> {

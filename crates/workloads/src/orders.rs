@@ -116,15 +116,14 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let both = self.thinking && self.load.rate > 0.0;
-        let both =
-            both.then(|| "users who think have a pace of their own: leave out `rate`, or `thinking`".to_string());
-        let short = self.thinking
-            && (0.0..THINKING_SECONDS_MIN).contains(&self.load.time_seconds)
-            && self.load.transactions == 0;
-        let short = short
-            .then(|| format!("users who think do nearly nothing in less than {THINKING_SECONDS_MIN} s: set `time`"));
-        sql_load::check(&self.load).into_iter().chain(both).chain(short).collect()
+        let is_short = (0.0..THINKING_SECONDS_MIN).contains(&self.load.time_seconds) && self.load.transactions == 0;
+        let of_thinking = load::sentences! {
+            self.thinking && self.load.rate > 0.0 =>
+                "users who think have a pace of their own: leave out `rate`, or `thinking`";
+            self.thinking && is_short =>
+                "users who think do nearly nothing in less than {THINKING_SECONDS_MIN} s: set `time`";
+        };
+        sql_load::check(&self.load).into_iter().chain(of_thinking).collect()
     }
 
     fn services(&self) -> Vec<&'static str> {

@@ -152,19 +152,13 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let (engine, to) = (self.engine.name, self.to);
-        let mut problems = Vec::new();
-        if to < self.from {
-            problems.push(format!("`to` ({to}) is below `from` ({})", self.from));
+        let (engine, from, to, to_max) = (self.engine.name, self.from, self.to, self.kind().to_max);
+        load::sentences! {
+            to < from => "`to` ({to}) is below `from` ({from})";
+            to > to_max => "`to` ({to}) is above {to_max}: {engine} cannot hold all numbers of its sequences";
+            self.sync == "commit" && !self.engine.is_embedded =>
+                "`sync` is of lmdb and sqlite; what {engine} flushes is set in [service.{engine}]";
         }
-        let to_max = self.kind().to_max;
-        if to > to_max {
-            problems.push(format!("`to` ({to}) is above {to_max}: {engine} cannot hold all numbers of its sequences"));
-        }
-        if self.sync == "commit" && !self.engine.is_embedded {
-            problems.push(format!("`sync` is of lmdb and sqlite; what {engine} flushes is set in [service.{engine}]"));
-        }
-        problems
     }
 
     fn services(&self) -> Vec<&'static str> {

@@ -171,28 +171,19 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let name = self.engine.name;
-        let mut problems = Vec::new();
-        if self.pipeline > 1 && !self.is_redis() {
-            problems.push(format!("`pipeline` is of redis: {name} answers each connection's operations one by one"));
+        let (name, begins, ends) = (self.engine.name, self.aof_rewrite_seconds, self.time_seconds);
+        let (has, takes) = (self.shape().record_bytes(), etcd::RECORD_BYTES_MAX);
+        load::sentences! {
+            self.pipeline > 1 && !self.is_redis() =>
+                "`pipeline` is of redis: {name} answers each connection's operations one by one";
+            begins > 0.0 && !self.is_redis() => "`aof_rewrite` is of redis: {name} has no append-only file";
+            begins >= ends => "`aof_rewrite` ({begins} s) is not within a run (`time`, {ends} s)";
+            self.is_etcd() && has > takes =>
+                "`field_length`: a record has {has} bytes; with etcd, records have at most {takes}";
+            self.is_lmdb() && self.data_bytes() > self.map_bytes =>
+                "`map_size`: the records take about {needed}; make it larger, or load fewer `records`",
+                needed = in_gigabytes(self.data_bytes());
         }
-        if self.aof_rewrite_seconds > 0.0 && !self.is_redis() {
-            problems.push(format!("`aof_rewrite` is of redis: {name} has no append-only file"));
-        }
-        if self.aof_rewrite_seconds >= self.time_seconds {
-            let (begins, ends) = (self.aof_rewrite_seconds, self.time_seconds);
-            problems.push(format!("`aof_rewrite` ({begins} s) is not within a run (`time`, {ends} s)"));
-        }
-        if self.is_etcd() && self.shape().record_bytes() > etcd::RECORD_BYTES_MAX {
-            let (has, takes) = (self.shape().record_bytes(), etcd::RECORD_BYTES_MAX);
-            problems.push(format!("`field_length`: a record has {has} bytes; with etcd, records have at most {takes}"));
-        }
-        if self.is_lmdb() && self.data_bytes() > self.map_bytes {
-            let needed = in_gigabytes(self.data_bytes());
-            problems
-                .push(format!("`map_size`: the records take about {needed}; make it larger, or load fewer `records`"));
-        }
-        problems
     }
 
     fn missing(&self) -> Vec<String> {

@@ -188,23 +188,14 @@ impl WorkloadSettings for Parameters {
 
     /// What does not go together.
     fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        if self.keys() == 0 {
-            problems.push(format!(
-                "`keys` = {}: `fillsync` takes a thousandth of them, so that there must be at least {FILLSYNC_KEYS}",
-                self.keys
-            ));
+        let (keys, reads) = (self.keys, self.benchmark == Benchmark::ReadRandom);
+        load::sentences! {
+            self.keys() == 0 =>
+                "`keys` = {keys}: `fillsync` takes a thousandth of them, so that there must be at least {FILLSYNC_KEYS}";
+            reads && !self.filled => "`filled` = false leaves `readrandom` nothing to find";
+            reads && self.sync => "`sync` has no effect on `readrandom`, which writes nothing";
+            self.time.fract() != 0.0 => "`time` must be whole seconds";
         }
-        if self.benchmark == Benchmark::ReadRandom && !self.filled {
-            problems.push("`filled` = false leaves `readrandom` nothing to find".into());
-        }
-        if self.benchmark == Benchmark::ReadRandom && self.sync {
-            problems.push("`sync` has no effect on `readrandom`, which writes nothing".into());
-        }
-        if self.time.fract() != 0.0 {
-            problems.push("`time` must be whole seconds".into());
-        }
-        problems
     }
 
     fn missing(&self) -> Vec<String> {

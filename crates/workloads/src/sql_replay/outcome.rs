@@ -62,22 +62,18 @@ fn notes(log: &Log, tally: &Tally) -> Vec<String> {
         .filter(|(reason, _)| **reason != Reason::AfterLimit)
         .map(|(reason, count)| format!("{count} {}", reason.words()))
         .collect();
-    let mut notes = Vec::new();
-    if !left_out.is_empty() {
-        notes.push(format!("Statements of the log that are not replayed: {}.", left_out.join("; ")));
-    }
-    if log.bad_lines > 0 {
-        let (bad, all) = (log.bad_lines, log.lines);
-        notes.push(format!("{bad} of {all} lines of the log could not be read: their statements are missing."));
-    }
-    notes.extend(log.notes.iter().cloned());
-    if tally.rows_differ > 0 {
-        notes.push("Some answers have another number of rows than in the log: the data, or the order of sessions, are not quite as they were.".into());
-    }
-    if tally.answered_now > 0 || tally.refused_otherwise > 0 {
-        notes.push("Some statements that the log has as errors were answered, or met other errors.".into());
-    }
-    notes
+    let (left_out, bad, all) = (left_out.join("; "), log.bad_lines, log.lines);
+    let missing = load::sentences! {
+        !left_out.is_empty() => "Statements of the log that are not replayed: {left_out}.";
+        bad > 0 => "{bad} of {all} lines of the log could not be read: their statements are missing.";
+    };
+    let differing = load::sentences! {
+        tally.rows_differ > 0 =>
+            "Some answers have another number of rows than in the log: the data, or the order of sessions, are not quite as they were.";
+        tally.answered_now > 0 || tally.refused_otherwise > 0 =>
+            "Some statements that the log has as errors were answered, or met other errors.";
+    };
+    [missing, log.notes.clone(), differing].concat()
 }
 
 #[cfg(test)]
