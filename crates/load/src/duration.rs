@@ -1,5 +1,6 @@
 //! Durations of settings: any number of seconds is one, and can be added to a moment.
 
+use observe::latency::Latency;
 use std::time::Duration;
 
 /// Longer than any run: a century.
@@ -14,6 +15,18 @@ pub fn of_seconds(seconds: f64) -> Duration {
 pub fn until(number: u64, per_second: f64) -> Duration {
     // 0 / 0 is not met: a rate of 0 is a closed loop.
     of_seconds(number as f64 / per_second)
+}
+
+/// Does something, and counts how long it took where it was done.
+///
+/// # Errors
+/// Those of what is done.
+#[inline]
+pub fn timed<T, E>(latency: &mut Latency, act: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let began = std::time::Instant::now();
+    let done = act()?;
+    latency.record(began.elapsed());
+    Ok(done)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::steps::Steps;
 use load::engines;
 use load::sql::{Engine, Place, Pragmas, same};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
-use observe::durability::{Class, Durability};
+use observe::durability::Durability;
 use observe::metric::{Measured, Metric};
 use rule::Rule;
 use serde::Deserialize;
@@ -161,8 +161,7 @@ impl WorkloadSettings for Parameters {
 
     fn durability(&self) -> Durability {
         if self.engine.is_embedded && self.engine.sql.is_none() {
-            let why = "sync = none: LMDB without sync may be corrupt after a power cut";
-            return if self.is_flushed() { Durability::full() } else { Durability::because(Class::MayCorrupt, why) };
+            return crate::lmdb::durability(self.is_flushed());
         }
         self.engine.durability(&self.pragmas)
     }

@@ -3,6 +3,7 @@
 use heed::{Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
 use load::engines::lmdb::ENGINE;
 use load::workload::Error;
+use observe::durability::{Class, Durability};
 use std::path::Path;
 
 const PAGE_BYTES: u64 = 4096;
@@ -22,6 +23,12 @@ pub fn open(folder: &Path, map_bytes: u64, tables: u32, is_flushed: bool) -> hee
     }
     // SAFETY: the file lies in this trial's own folder, and only its processes map it.
     unsafe { options.open(folder) }
+}
+
+/// What a power cut may take, by whether each transaction is flushed.
+pub fn durability(is_flushed: bool) -> Durability {
+    let why = "sync = none: LMDB without sync may be corrupt after a power cut";
+    if is_flushed { Durability::full() } else { Durability::because(Class::MayCorrupt, why) }
 }
 
 /// One transaction that writes.

@@ -9,6 +9,7 @@
 
 mod mailbox;
 
+use load::duration::timed;
 use load::noise::Noise;
 use load::threads::{Control, Ended};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Files, Kind, Outcome, Workload, WorkloadSettings};
@@ -242,19 +243,13 @@ impl Shared<'_> {
         while !self.control.is_over() && Instant::now() < deadline {
             let mailbox = &mut own[random.below(own.len() as u64) as usize];
             let bytes = self.parameters.draw_bytes(&mut random);
-            let begun = Instant::now();
-            mailbox.deliver(bytes, self.parameters.fsync, &self.noise)?;
-            done.delivery.record(begun.elapsed());
+            timed(&mut done.delivery, || mailbox.deliver(bytes, self.parameters.fsync, &self.noise))?;
             done.bytes_written += bytes as u64;
             self.control.count(1);
-            let begun = Instant::now();
-            mailbox.remove_oldest()?;
-            done.removal.record(begun.elapsed());
+            timed(&mut done.removal, || mailbox.remove_oldest())?;
             for _ in 0..self.parameters.reads {
                 let mailbox = &mut own[random.below(own.len() as u64) as usize];
-                let begun = Instant::now();
-                mailbox.read_any(&mut random)?;
-                done.read.record(begun.elapsed());
+                timed(&mut done.read, || mailbox.read_any(&mut random))?;
             }
         }
         Ok(done)

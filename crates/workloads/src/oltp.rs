@@ -221,31 +221,6 @@ struct Oltp {
 }
 
 impl Oltp {
-    fn rows(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
-        let failed = |action: &'static str| sql::failed(database.name(), action);
-        let mut connection = database.connect(place)?;
-        let mut total = 0;
-        for table in table_names(&self.parameters) {
-            let answer = connection
-                .query(&format!("SELECT count(*), min(id), max(id) FROM {table}"))
-                .map_err(failed("count rows"))?;
-            let row = answer.rows.first().cloned().unwrap_or_default();
-            let mut numbers =
-                row.iter().map(|text| text.as_deref().and_then(|text| text.parse::<i64>().ok()).unwrap_or(0));
-            total += numbers.next().unwrap_or(0);
-            // With a mix that only replaces rows, each table keeps its own.
-            if self.parameters.mix != Mixture::Insert && self.parameters.mix != Mixture::Delete {
-                let size = self.parameters.table_size;
-                let found: Vec<String> = row.iter().map(|text| text.clone().unwrap_or_default()).collect();
-                same(&format!("rows, first and last id of {table}"), &format!("{size}, 1, {size}"), &found.join(", "))?;
-            }
-        }
-        let expected = (self.parameters.table_size * u64::from(self.parameters.tables)) as i64 + self.rows_added;
-        let near = total.clamp(expected - self.rows_unknown, expected + self.rows_unknown);
-        same("rows of all tables", &near.to_string(), &total.to_string())?;
-        self.acknowledged_writes(&mut *connection, database.name())
-    }
-
     /// Every row that was written holds what one of its last acknowledged writes wrote.
     fn acknowledged_writes(&self, connection: &mut dyn Connection, engine: &'static str) -> Result<(), Error> {
         let failed = |error| sql::failed(engine, "read rows back")(error);
@@ -300,7 +275,24 @@ impl Transactions for Oltp {
     }
 
     fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
-        self.rows(database, place)
+        let mut connection = database.connect(place)?;
+        let mut total = 0;
+        for table in table_names(&self.parameters) {
+            let text = format!("SELECT count(*), min(id), max(id) FROM {table}");
+            let answer = connection.query(&text).map_err(sql::failed(database.name(), "count rows"))?;
+            let row: Vec<String> =
+                answer.rows.first().into_iter().flatten().cloned().map(Option::unwrap_or_default).collect();
+            total += row.first().and_then(|count| count.parse::<i64>().ok()).unwrap_or(0);
+            // With a mix that only replaces rows, each table keeps its own.
+            if self.parameters.mix != Mixture::Insert && self.parameters.mix != Mixture::Delete {
+                let size = self.parameters.table_size;
+                same(&format!("rows, first and last id of {table}"), &format!("{size}, 1, {size}"), &row.join(", "))?;
+            }
+        }
+        let expected = (self.parameters.table_size * u64::from(self.parameters.tables)) as i64 + self.rows_added;
+        let near = total.clamp(expected - self.rows_unknown, expected + self.rows_unknown);
+        same("rows of all tables", &near.to_string(), &total.to_string())?;
+        self.acknowledged_writes(&mut *connection, database.name())
     }
 }
 

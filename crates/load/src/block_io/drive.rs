@@ -3,6 +3,7 @@
 use super::file::{Aligned, FileState, check_block};
 use super::wakeful::Wakeful;
 use super::{BlockIo, BlockIoResult, Engine, psync, uring};
+use crate::duration::timed;
 use crate::noise::Noise;
 use crate::stamp::{label, stamp};
 use crate::ticker::Ticker;
@@ -175,20 +176,15 @@ impl Load<'_> {
 
     /// Flushes.
     pub fn flush(&mut self, file: &std::fs::File) -> Result<(), Error> {
-        let flushing = Instant::now();
-        file.sync_data().map_err(Error::doing("flush", &self.setup.job.path))?;
-        self.fdatasync.record(flushing.elapsed());
-        Ok(())
+        timed(&mut self.fdatasync, || file.sync_data()).map_err(Error::doing("flush", &self.setup.job.path))
     }
 
     /// What it came to.
     pub fn result(self) -> BlockIoResult {
         let flushes = self.fdatasync.count();
         let io = if self.setup.job.pattern.writes() { "write" } else { "read" };
-        let mut latencies = [(io.to_string(), self.io)].into_iter().collect::<std::collections::BTreeMap<_, _>>();
-        if flushes > 0 {
-            latencies.insert("fdatasync".into(), self.fdatasync);
-        }
+        let fdatasync = (flushes > 0).then_some(("fdatasync".to_string(), self.fdatasync));
+        let latencies = [(io.to_string(), self.io)].into_iter().chain(fdatasync).collect();
         BlockIoResult {
             ios: self.ios,
             seconds: (self.ended - self.started).as_secs_f64(),

@@ -90,22 +90,15 @@ fn words(conflict: Conflict) -> &'static str {
     }
 }
 
-/// What a run came to.
-pub struct Driven<S> {
-    /// Its figures.
-    pub outcome: Outcome,
-    /// The scripts of its connections, with what they remember.
-    pub scripts: Vec<S>,
-}
-
-/// Runs the load once, each connection with the script of its number, in the sessions that the run before left.
+/// Runs the load once, each connection with the script of its number, in the sessions that the run before left. Gives
+/// its figures, and the scripts with what they remember.
 pub fn drive<S: Script>(
     load: &Load,
     database: &dyn Database,
     sessions: &mut Vec<Session>,
     context: &mut Context,
     script: impl Fn(usize) -> S + Sync,
-) -> Result<Driven<S>, Error> {
+) -> Result<(Outcome, Vec<S>), Error> {
     let place = Place::of(context);
     let is_embedded = database.engine().is_embedded;
     let threads = if is_embedded { load.threads } else { load.driver_threads.min(load.threads) };
@@ -137,7 +130,7 @@ pub fn drive<S: Script>(
     }
     let kinds = scripts.first().map(S::kinds).unwrap_or_default();
     let latencies = by_kind(kinds, latencies);
-    Ok(Driven { outcome: outcome(load, &counted, latencies, (rates, seconds)), scripts })
+    Ok((outcome(load, &counted, latencies, (rates, seconds)), scripts))
 }
 
 /// The operation that all transactions are, whatever their kind.

@@ -111,7 +111,7 @@ fn run(load: &Load, script: impl Fn(usize) -> Sleeping + Sync) -> Outcome {
         progress: &mut |_, _| {},
     };
     let database = Sqlite(Pragmas { journal_mode: "delete".into(), synchronous: "off".into(), ..Pragmas::default() });
-    drive(load, &database, &mut Vec::new(), context, script).expect("it runs").outcome
+    drive(load, &database, &mut Vec::new(), context, script).expect("it runs").0
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {

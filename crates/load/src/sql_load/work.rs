@@ -83,13 +83,12 @@ impl<T: Transactions> Workload for TransactionWorkload<T> {
         let before = database.counters(&place)?;
         let (seed, run, transactions) = (context.seed, self.runs, &self.transactions);
         let script = |connection: usize| transactions.script(database, seed, run, connection);
-        let driven = drive(transactions.load(), database, &mut self.sessions, context, script)?;
-        let mut outcome = driven.outcome;
+        let (mut outcome, scripts) = drive(transactions.load(), database, &mut self.sessions, context, script)?;
         // Of a load that only reads the log is none of its transactions'.
         let transactions = if outcome.commits > 0 { outcome.latencies[drive::TRANSACTION].count() as f64 } else { 0.0 };
         outcome.metrics.extend(database.counters(&place)?.since(before, transactions));
         // Whether all is there is looked at in the end: reading it now would leave other caches to a run that goes on.
-        self.transactions.ran(driven.scripts, database, &place, &mut outcome)?;
+        self.transactions.ran(scripts, database, &place, &mut outcome)?;
         Ok(outcome)
     }
 

@@ -2,6 +2,7 @@
 
 use super::journal::{HEADER_BYTES, Journal};
 use super::{METRICS, Parameters, SyncMode};
+use load::duration::timed;
 use load::noise::Noise;
 use load::stamp;
 use load::threads::{Control, Ended};
@@ -115,14 +116,11 @@ impl Shared<'_> {
         let offset = block * self.parameters.block_size as u64;
         let lock = self.stripes[block as usize % STRIPES].lock();
         let _alone = lock.expect("no stream panics while it holds the lock");
-        let reading = Instant::now();
-        file.read_exact_at(&mut record[HEADER_BYTES..], offset).map_err(Error::doing("read", self.path))?;
-        tally.read.record(reading.elapsed());
+        timed(&mut tally.read, || file.read_exact_at(&mut record[HEADER_BYTES..], offset))
+            .map_err(Error::doing("read", self.path))?;
         let serial = stamp::serial_of(&record[HEADER_BYTES..], block).map_err(|damage| damage.of(self.path, block))?;
         if let Some(journal) = self.journal {
-            let appending = Instant::now();
-            journal.append(record, block)?;
-            tally.journal.record(appending.elapsed());
+            timed(&mut tally.journal, || journal.append(record, block))?;
         }
         let block_bytes = &mut record[HEADER_BYTES..];
         if serial == 0 {
@@ -139,17 +137,11 @@ impl Shared<'_> {
     /// Makes the updates so far durable: the journal, or the file where there is none.
     fn commit(&self, file: &File, tally: &mut Tally) -> Result<(), Error> {
         let Some(journal) = self.journal else { return self.flush_file(file, tally) };
-        let flushing = Instant::now();
-        journal.sync()?;
-        tally.fsync.record(flushing.elapsed());
-        Ok(())
+        timed(&mut tally.fsync, || journal.sync())
     }
 
     fn flush_file(&self, file: &File, tally: &mut Tally) -> Result<(), Error> {
-        let flushing = Instant::now();
-        file.sync_data().map_err(Error::doing("flush", self.path))?;
-        tally.fsync.record(flushing.elapsed());
-        Ok(())
+        timed(&mut tally.fsync, || file.sync_data()).map_err(Error::doing("flush", self.path))
     }
 }
 

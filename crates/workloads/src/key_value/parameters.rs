@@ -7,7 +7,7 @@ use load::engines;
 use load::sql::{Engine, Pragmas};
 use load::sql_load::DRIVER_THREADS;
 use load::workload::{Error, Estimate, Workload, WorkloadSettings};
-use observe::durability::{Class, Durability};
+use observe::durability::Durability;
 use observe::metric::Metric;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -158,11 +158,8 @@ impl WorkloadSettings for Parameters {
 
     /// Of a server, its own settings decide.
     fn durability(&self) -> Durability {
-        if self.is_lmdb() && self.sync == "none" {
-            let why = "sync = none: LMDB without sync may be corrupt after a power cut";
-            return Durability::because(Class::MayCorrupt, why);
-        }
-        if self.is_lmdb() { Durability::full() } else { self.engine.durability(&self.pragmas) }
+        let is_flushed = self.sync == "commit";
+        if self.is_lmdb() { crate::lmdb::durability(is_flushed) } else { self.engine.durability(&self.pragmas) }
     }
 
     fn estimate(&self) -> Estimate {

@@ -9,7 +9,6 @@ use heed::types::{Str, U64, Unit};
 use heed::{Database, Env, RoTxn, RwTxn};
 use load::engines::lmdb::ENGINE;
 use load::workload::Error;
-use observe::durability::{Class, Durability};
 use std::path::Path;
 
 /// The row in the list of stores.
@@ -17,9 +16,7 @@ pub static STORE: StoreKind = StoreKind {
     engine: Some(&ENGINE),
     to_max: u64::MAX,
     numbers_per_second: 100_000.0,
-    durability: |_| {
-        Durability::because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut")
-    },
+    durability: |_| lmdb::durability(false),
     open: |place, parameters| Ok(Box::new(Lmdb::open(&folder(place), parameters)?)),
     workers: Workers::Ours(|place, parameters| Ok(Box::new(Lmdb::open(&folder(place), parameters)?))),
 };

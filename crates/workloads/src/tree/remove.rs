@@ -1,11 +1,11 @@
 //! Removes a tree, with the calls that `rm -r` makes: read a folder, unlink what is in it, remove it.
 
+use load::duration::timed;
 use load::workload::Error;
 use observe::latency::Latency;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 /// Removes `folder` and all below it. Returns the time of each unlink.
 pub fn remove(folder: &Path, interrupted: &AtomicBool) -> Result<Latency, Error> {
@@ -24,9 +24,7 @@ fn remove_folder(folder: &Path, interrupted: &AtomicBool, unlink: &mut Latency) 
         if entry.file_type().map_err(unreadable)?.is_dir() {
             remove_folder(&path, interrupted, unlink)?;
         } else {
-            let began = Instant::now();
-            fs::remove_file(&path).map_err(Error::doing("remove", &path))?;
-            unlink.record(began.elapsed());
+            timed(unlink, || fs::remove_file(&path)).map_err(Error::doing("remove", &path))?;
         }
     }
     fs::remove_dir(folder).map_err(Error::doing("remove", folder))
