@@ -106,7 +106,8 @@ impl WorkloadSettings for Parameters {
         let job = &self.job;
         load::sentences! {
             self.file == "allocated" && job.pattern != Pattern::Write =>
-                "`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written before";
+                "`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written \
+                 before";
             job.engine == Engine::Psync && job.depth > 1 =>
                 "`depth` = {depth} needs `engine` = \"io_uring\": psync does one I/O at a time", depth = job.depth;
             job.blocks() < job.depth as u64 => "`size` must hold at least `depth` blocks of `block_size`";

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// 1024 streams seldom meet at a lock without meeting at a block.
 const STRIPES: usize = 4096;
 
-/// Runs the streams; returns when all have ended. Commits are flushes by the `sync` setting, without the one at the end.
+/// Runs the streams; returns when all have ended. Commits are the flushes by the `sync` setting, not the one at the end.
 pub fn drive(
     parameters: &Parameters,
     path: &Path,

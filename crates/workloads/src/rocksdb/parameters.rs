@@ -191,7 +191,8 @@ impl WorkloadSettings for Parameters {
         let (keys, reads) = (self.keys, self.benchmark == Benchmark::ReadRandom);
         load::sentences! {
             self.keys() == 0 =>
-                "`keys` = {keys}: `fillsync` takes a thousandth of them, so that there must be at least {FILLSYNC_KEYS}";
+                "`keys` = {keys}: `fillsync` takes a thousandth of them, so that there must be at least \
+                 {FILLSYNC_KEYS}";
             reads && !self.filled => "`filled` = false leaves `readrandom` nothing to find";
             reads && self.sync => "`sync` has no effect on `readrandom`, which writes nothing";
             self.time.fract() != 0.0 => "`time` must be whole seconds";

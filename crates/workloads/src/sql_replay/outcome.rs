@@ -69,7 +69,8 @@ fn notes(log: &Log, tally: &Tally) -> Vec<String> {
     };
     let differing = load::sentences! {
         tally.rows_differ > 0 =>
-            "Some answers have another number of rows than in the log: the data, or the order of sessions, are not quite as they were.";
+            "Some answers have another number of rows than in the log: the data, or the order of sessions, are not \
+             quite as they were.";
         tally.answered_now > 0 || tally.refused_otherwise > 0 =>
             "Some statements that the log has as errors were answered, or met other errors.";
     };
