@@ -162,10 +162,8 @@ impl Database for MariaDb {
     }
 
     fn create(&self, place: &Place) -> Result<(), Error> {
-        self.client_of(place, "")?
-            .query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
-            .map(drop)
-            .map_err(failed(NAME, "make the database"))
+        let sql = format!("CREATE DATABASE IF NOT EXISTS {DATABASE}");
+        self.client_of(place, "")?.query(&sql).map(drop).map_err(failed(NAME, "make the database"))
     }
 
     fn load(&self, place: &Place, table: &str, columns: &[&str], next: NextRow) -> Result<(), Error> {

@@ -232,19 +232,15 @@ impl Database for Postgres {
     }
 
     fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
-        self.listed(
-            place,
-            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
-             WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
-        )
+        let sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
+                   WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1";
+        self.listed(place, sql)
     }
 
     /// UNLOGGED ones: they are emptied.
     fn unsafe_tables(&self, place: &Place) -> Result<Vec<String>, Error> {
-        self.listed(
-            place,
-            "SELECT oid::regclass::text FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1",
-        )
+        let sql = "SELECT oid::regclass::text FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1";
+        self.listed(place, sql)
     }
 
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
@@ -277,9 +273,8 @@ impl Database for Postgres {
     /// amcheck looks at every whole B-tree index, and that each row of its table is in it.
     fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
         let mut client = self.client(place)?;
-        client
-            .query("CREATE EXTENSION IF NOT EXISTS amcheck")
-            .map_err(failed(NAME, "load amcheck, of its contrib modules"))?;
+        let amcheck = "CREATE EXTENSION IF NOT EXISTS amcheck";
+        client.query(amcheck).map_err(failed(NAME, "load amcheck, of its contrib modules"))?;
         for table in tables {
             client.query(&index_check(std::slice::from_ref(table))).map_err(failed(NAME, "find its indexes whole"))?;
         }
