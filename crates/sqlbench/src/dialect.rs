@@ -45,13 +45,11 @@ pub enum Key<'a> {
 
 /// Statements that make a table with its keys: some databases make them together, others one index after the other.
 pub fn create(dialect: &Dialect, table: &str, columns: &[Column], keys: &[Key]) -> Vec<String> {
-    let mut parts: Vec<String> = columns
-        .iter()
-        .map(|column| {
-            let null = if column.may_be_null { "" } else { " NOT NULL" };
-            format!("{} {}{null}", column.name, column.kind.words(dialect))
-        })
-        .collect();
+    let part = |column: &Column| {
+        let null = if column.may_be_null { "" } else { " NOT NULL" };
+        format!("{} {}{null}", column.name, column.kind.words(dialect))
+    };
+    let mut parts: Vec<String> = columns.iter().map(part).collect();
     let mut indexes = Vec::new();
     for (number, key) in keys.iter().enumerate() {
         match key {
@@ -65,9 +63,7 @@ pub fn create(dialect: &Dialect, table: &str, columns: &[Column], keys: &[Key]) 
             }
         }
     }
-    let mut all = vec![format!("CREATE TABLE {table} ({})", parts.join(", "))];
-    all.append(&mut indexes);
-    all
+    [vec![format!("CREATE TABLE {table} ({})", parts.join(", "))], indexes].concat()
 }
 
 impl Type {

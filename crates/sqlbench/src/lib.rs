@@ -148,21 +148,15 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = self
-            .tests
-            .iter()
-            .filter(|name| !TESTS.iter().any(|test| test.name == **name))
-            .map(|name| {
-                let all = TESTS.map(|test| test.name);
-                let hint = settings::nearest_name(name, all.into_iter())
-                    .map_or_else(|| format!("tests are {}", all.join(", ")), |near| format!("did you mean `{near}`?"));
-                format!("`tests`: the suite has no test `{name}`: {hint}")
-            })
-            .collect();
-        if self.tests.is_empty() {
-            problems.push("`tests` must name at least one".into());
-        }
-        problems
+        let all = TESTS.map(|test| test.name);
+        let problem = |name: &String| {
+            let hint = settings::nearest_name(name, all.into_iter())
+                .map_or_else(|| format!("tests are {}", all.join(", ")), |near| format!("did you mean `{near}`?"));
+            format!("`tests`: the suite has no test `{name}`: {hint}")
+        };
+        let none = self.tests.is_empty().then(|| "`tests` must name at least one".to_string());
+        let unknown = self.tests.iter().filter(|name| !all.contains(&name.as_str()));
+        unknown.map(problem).chain(none).collect()
     }
 
     fn services(&self) -> Vec<&'static str> {

@@ -139,12 +139,8 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = self
-            .algorithms
-            .iter()
-            .filter_map(|name| Algorithm::parse(name).err())
-            .map(|problem| format!("`algorithms`: {problem}"))
-            .collect();
+        let unknown = self.algorithms.iter().filter_map(|name| Algorithm::parse(name).err());
+        let mut problems: Vec<String> = unknown.map(|problem| format!("`algorithms`: {problem}")).collect();
         let has_blocks = self.algorithms().any(|algorithm| algorithm.family == Family::Blocks);
         problems.extend(load::sentences! {
             self.algorithms.is_empty() => "`algorithms` must name at least one";

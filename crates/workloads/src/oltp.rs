@@ -229,11 +229,8 @@ impl Oltp {
             let (name, last) = (table_name(*table), first + READ_BACK_IDS);
             let text = format!("SELECT id, c FROM {name} WHERE id BETWEEN {first} AND {last}");
             let answer = connection.query(&text).map_err(failed)?;
-            let texts: HashMap<&str, &str> = answer
-                .rows
-                .iter()
-                .filter_map(|row| Some((row.first()?.as_deref()?, row.get(1)?.as_deref()?)))
-                .collect();
+            let found = answer.rows.iter().filter_map(|row| Some((row.first()?.as_deref()?, row.get(1)?.as_deref()?)));
+            let texts: HashMap<&str, &str> = found.collect();
             while let Some((row, hashes)) = rows.next_if(|next| next.0.0 == *table && next.0.1 <= last) {
                 let found = texts.get(row.1.to_string().as_str()).copied();
                 if !hashes.is_empty() && !found.is_some_and(|c| hashes.contains(&acknowledged::hash(c))) {

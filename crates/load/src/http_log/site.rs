@@ -5,6 +5,7 @@ use super::{Log, Sizes, expected_class};
 use crate::workload::Error;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -72,16 +73,11 @@ pub fn files(log: &Log) -> Result<BTreeMap<PathBuf, u64>, Error> {
         }
     })?;
     // A path that others lie below is a folder here; its file is the folder's index.
-    let folders: Vec<PathBuf> = files
-        .keys()
-        .filter(|path| {
-            files
-                .range::<Path, _>((std::ops::Bound::Excluded(path.as_path()), std::ops::Bound::Unbounded))
-                .next()
-                .is_some_and(|(next, _)| next.starts_with(path))
-        })
-        .cloned()
-        .collect();
+    let is_folder = |path: &&PathBuf| {
+        let mut behind = files.range::<Path, _>((Excluded(path.as_path()), Unbounded));
+        behind.next().is_some_and(|(next, _)| next.starts_with(path))
+    };
+    let folders: Vec<PathBuf> = files.keys().filter(is_folder).cloned().collect();
     for folder in folders {
         let bytes = files.remove(&folder).expect("it is one of the keys");
         let index = files.entry(folder.join(INDEX)).or_default();

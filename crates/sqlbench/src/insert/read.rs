@@ -134,15 +134,12 @@ fn by_key(
 fn conditions(s: &mut Session, rows: &Rows, column: &str, operation: &'static str) -> Result<(), Error> {
     let (last, half) = ((rows.all - 1).to_string(), (rows.third / 2).to_string());
     let queries = CONDITIONS.map(|(condition, expected)| {
-        let words: Vec<&str> = condition.split(' ').collect();
-        let named: Vec<String> = words
-            .iter()
-            .map(|word| match word.trim_matches(['(', ')']) {
-                "c" => word.replace('c', column),
-                _ => word.replace("{last}", &last).replace("{half}", &half),
-            })
-            .collect();
-        (format!("SELECT * FROM bench1 WHERE {}", named.join(" ")), expected)
+        let named = |word: &str| match word.trim_matches(['(', ')']) {
+            "c" => word.replace('c', column),
+            _ => word.replace("{last}", &last).replace("{half}", &half),
+        };
+        let words: Vec<String> = condition.split(' ').map(named).collect();
+        (format!("SELECT * FROM bench1 WHERE {}", words.join(" ")), expected)
     });
     // The suite counts each query twice.
     let count = rows.ranges * 2 * queries.len() as u64;

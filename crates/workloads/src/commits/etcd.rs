@@ -36,9 +36,8 @@ impl CommitTarget for Etcd {
             row(rule, id, 0, (LOADED_STREAM, number))
         });
         let pairs: Vec<Pair> = rows.chain((0..rule.streams).map(|stream| counter(stream, 0))).collect();
-        pairs
-            .chunks(AT_ONCE)
-            .try_for_each(|pairs| client.ask(&Request::PutAll(pairs)).map(drop).map_err(failed("load the rows")))
+        let put = |pairs: &[Pair]| client.ask(&Request::PutAll(pairs)).map(drop).map_err(failed("load the rows"));
+        pairs.chunks(AT_ONCE).try_for_each(put)
     }
 
     /// Its file of keys is written anew and takes the old one's place, with all that was committed before.
@@ -76,10 +75,8 @@ impl Client for Session {
     fn commit(&mut self, number: u64, _is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
         let (stream, own) = (self.stream, id(self.stream, number));
         let mut pairs = vec![row(self.rule, own, 0, (stream, number)), counter(stream, number)];
-        let touched = self.rule.touched(stream, number);
-        pairs.extend(
-            touched.map(|touched| row(self.rule, id(LOADED_STREAM, touched), number, (LOADED_STREAM, touched))),
-        );
+        let loaded = |touched| row(self.rule, id(LOADED_STREAM, touched), number, (LOADED_STREAM, touched));
+        pairs.extend(self.rule.touched(stream, number).map(loaded));
         // A loaded row may be touched twice, and etcd sets a key once in a transaction.
         pairs.sort_unstable();
         pairs.dedup();

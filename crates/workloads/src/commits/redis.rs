@@ -85,11 +85,8 @@ impl Client for Session {
             (ROWS, id.to_string(), cells(of, at, revision, &self.rule.payload(id)))
         };
         let mut sets = vec![row(own, 0, (stream, number)), (COUNTERS, stream.to_string(), number.to_string())];
-        sets.extend(
-            self.rule
-                .touched(stream, number)
-                .map(|touched| row(id(LOADED_STREAM, touched), number, (LOADED_STREAM, touched))),
-        );
+        let loaded = |touched| row(id(LOADED_STREAM, touched), number, (LOADED_STREAM, touched));
+        sets.extend(self.rule.touched(stream, number).map(loaded));
         self.client.request(&[b"MULTI"]);
         for (hash, key, value) in &sets {
             self.client.request(&[b"HSET", hash.as_bytes(), key.as_bytes(), value.as_bytes()]);

@@ -30,9 +30,8 @@ impl CommitTarget for Tables {
         database.create(place)?;
         let mut connection = database.connect(place)?;
         for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
-            connection
-                .query(&database.dialect().create(table, columns))
-                .map_err(sql::failed(database.name(), "make its tables"))?;
+            let text = database.dialect().create(table, columns);
+            connection.query(&text).map_err(sql::failed(database.name(), "make its tables"))?;
         }
         let mut numbers = 1..=LOADED_ROWS;
         database.load(place, ROWS, &sql::names(&rows), &mut |cells| {

@@ -43,17 +43,10 @@ impl Program {
     pub fn new(files: u64, seed: u64) -> Program {
         let mut random = Random::new(seed);
         // The third power: half of the files have 8 functions or fewer, one in twenty more than 38.
-        let counts: Vec<usize> = (0..files)
-            .map(|_| {
-                let fraction = random.fraction();
-                LEVELS + (fraction * fraction * fraction * 42.0) as usize
-            })
-            .collect();
-        let units = counts
-            .iter()
-            .map(|count| (0..*count).map(|function| steps(function % LEVELS, &counts, &mut random)).collect())
-            .collect();
-        Program { seed, units }
+        let count = |fraction: f64| LEVELS + (fraction * fraction * fraction * 42.0) as usize;
+        let counts: Vec<usize> = (0..files).map(|_| count(random.fraction())).collect();
+        let unit = |count: &usize| (0..*count).map(|function| steps(function % LEVELS, &counts, &mut random)).collect();
+        Program { seed, units: counts.iter().map(unit).collect() }
     }
 
     /// Every file: its path below the top and its text.

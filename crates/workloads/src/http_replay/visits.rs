@@ -88,11 +88,8 @@ fn places<'a>(site: &'a Path, context: &'a Context) -> Places<'a> {
 fn ranked(pages: Vec<Page>, random: &mut Random) -> Vec<log_generator::Page> {
     let sizes: HashMap<(&str, String), Option<u64>> =
         pages.iter().map(|page| ((page.host, page.target.clone()), page.bytes)).collect();
-    let mut drawn: Vec<(bool, u64, &Page)> = pages
-        .iter()
-        .filter(|page| !page.title.is_empty())
-        .map(|page| (page.target != "/", random.next_u64(), page))
-        .collect();
+    let titled = pages.iter().filter(|page| !page.title.is_empty());
+    let mut drawn: Vec<(bool, u64, &Page)> = titled.map(|page| (page.target != "/", random.next_u64(), page)).collect();
     drawn.sort_by_key(|(is_inner, rank, _)| (*is_inner, *rank));
     let of_asset = |page: &Page, target: &String| {
         let bytes = sizes.get(&(page.host, target.clone())).copied().flatten();

@@ -117,11 +117,8 @@ impl Filler<'_> {
         row: &mut dyn FnMut(i64, &mut Vec<Cell>),
     ) -> Result<(), Error> {
         let columns = TABLES.iter().find(|(name, _)| *name == table).expect("one of ours").1;
-        let names: Vec<&str> = columns
-            .split(", ")
-            .take_while(|column| !column.starts_with("PRIMARY KEY"))
-            .filter_map(|column| column.split(' ').next())
-            .collect();
+        let columns = columns.split(", ").take_while(|column| !column.starts_with("PRIMARY KEY"));
+        let names: Vec<&str> = columns.filter_map(|column| column.split(' ').next()).collect();
         let mut numbers = range;
         self.database.load(self.place, table, &names, &mut |cells| {
             let Some(number) = numbers.next().filter(|_| !self.interrupted.load(Ordering::Relaxed)) else {

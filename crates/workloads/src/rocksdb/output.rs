@@ -91,6 +91,7 @@ pub fn parse(name: &str, text: &str) -> Result<Output, String> {
         return Err(format!("`{line}` is not what db_bench 7.8 prints of a benchmark"));
     };
     number(micros, line)?;
+    let warnings = lines.iter().filter_map(|line| line.strip_prefix("WARNING: "));
     let output = Output {
         operations: count(operations, line)?,
         seconds: number(seconds, line)?,
@@ -98,11 +99,7 @@ pub fn parse(name: &str, text: &str) -> Result<Output, String> {
         looked_up: looked_up(&more.join(" ")),
         latencies: latencies(&lines)?,
         store: store(&lines)?,
-        warnings: lines
-            .iter()
-            .filter_map(|line| line.strip_prefix("WARNING: "))
-            .map(|line| line.trim().into())
-            .collect(),
+        warnings: warnings.map(|line| line.trim().into()).collect(),
     };
     output.agrees_with_itself()?;
     Ok(output)

@@ -259,11 +259,8 @@ fn quoted_variable(statement: &Statement, backslash_escapes: bool) -> Option<&st
 
 /// What a statement's words do to what the engine promises.
 pub fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
-    let words: Vec<String> = statement
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_uppercase)
-        .collect();
+    let words = statement.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_ascii_uppercase).collect();
     let text = format!(" {} ", words.join(" "));
     let found = engine.facts().weakening.iter().filter(|(word, ..)| text.contains(&format!(" {word} ")));
     let (word, class, why) = found.max_by_key(|(_, class, _)| *class)?;

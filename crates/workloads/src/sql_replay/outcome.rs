@@ -56,12 +56,8 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
 
 /// What a reader must know to believe the figures.
 fn notes(log: &Log, tally: &Tally) -> Vec<String> {
-    let left_out: Vec<String> = log
-        .left_out
-        .iter()
-        .filter(|(reason, _)| **reason != Reason::AfterLimit)
-        .map(|(reason, count)| format!("{count} {}", reason.words()))
-        .collect();
+    let left_out = log.left_out.iter().filter(|(reason, _)| **reason != Reason::AfterLimit);
+    let left_out: Vec<String> = left_out.map(|(reason, count)| format!("{count} {}", reason.words())).collect();
     let (left_out, bad, all) = (left_out.join("; "), log.bad_lines, log.lines);
     let missing = load::sentences! {
         !left_out.is_empty() => "Statements of the log that are not replayed: {left_out}.";

@@ -92,11 +92,8 @@ impl Store for Lmdb {
 
     fn release_claims(&mut self) -> Result<(), Error> {
         self.write("release claims", |transaction| {
-            let open: Vec<(u64, u64)> = self
-                .block
-                .iter(transaction)?
-                .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0))
-                .collect::<heed::Result<_>>()?;
+            let is_open = |entry: &heed::Result<(u64, u64)>| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0);
+            let open: Vec<(u64, u64)> = self.block.iter(transaction)?.filter(is_open).collect::<heed::Result<_>>()?;
             for (first, state) in open {
                 self.block.put(transaction, &first, &(state & !2))?;
             }

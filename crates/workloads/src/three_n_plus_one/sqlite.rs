@@ -172,12 +172,8 @@ impl Shared for Sqlite {
     fn finish(&mut self, block: (u64, u64), reads: u64, updates: u64) -> Result<(), Error> {
         self.write("finish a block", |transaction| {
             transaction.execute("UPDATE block SET done = 1 WHERE first = ?1", [block.0 as i64])?;
-            transaction
-                .execute(
-                    "UPDATE total SET reads = reads + ?1, updates = updates + ?2",
-                    params![reads as i64, updates as i64],
-                )
-                .map(drop)
+            let sums = "UPDATE total SET reads = reads + ?1, updates = updates + ?2";
+            transaction.execute(sums, params![reads as i64, updates as i64]).map(drop)
         })
     }
 }
