@@ -250,11 +250,8 @@ impl Script for Connection {
             return Ok(());
         }
         let sql = self.mix.steps()[step];
-        same(
-            &format!("rows of {sql:?} for account {}, teller {}, branch {}", self.aid, self.tid, self.bid),
-            "1",
-            &found.to_string(),
-        )
+        let what = format!("rows of {sql:?} for account {}, teller {}, branch {}", self.aid, self.tid, self.bid);
+        same(&what, "1", &found.to_string())
     }
 
     fn committed(&mut self, _began: Instant, _ended: Instant) -> u64 {

@@ -112,10 +112,8 @@ impl Line {
             (true, None) => (Fault::TimedOut, format!("nothing for {seconds} s after the request")),
             (true, Some(_)) => {
                 let bytes = self.received;
-                (
-                    Fault::TimedOut,
-                    format!("no end of the answer {seconds} s after its first byte, with {bytes} bytes so far"),
-                )
+                let late = format!("no end of the answer {seconds} s after its first byte, with {bytes} bytes so far");
+                (Fault::TimedOut, late)
             }
         };
         Some(Happened::Failed(fault, why))

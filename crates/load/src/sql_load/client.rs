@@ -269,11 +269,8 @@ impl<'a, S: Script> Client<'a, S> {
                     Next::Sleep(seconds) => return Ok(Progress::Sleeping(seconds)),
                     // Work that nobody committed would be counted as done.
                     Next::End if self.session.connection.is_in_transaction() => {
-                        return Err(Error::engine(
-                            self.database.name(),
-                            "end a transaction",
-                            "it is still open when all its statements are answered (is autocommit off?)",
-                        ));
+                        let why = "it is still open when all its statements are answered (is autocommit off?)";
+                        return Err(Error::engine(self.database.name(), "end a transaction", why));
                     }
                     Next::End => {
                         self.at = 0;

@@ -101,11 +101,9 @@ impl CommitTarget for Tables {
         let mut prepare =
             |sql: &str| connection.prepare(sql).map_err(sql::failed(database.name(), "prepare its statements"));
         let add = format!("{}(id, stream, number, revision, payload) VALUES ($1, $2, $3, 0, $4)", adding());
-        let (add, count, touch) = (
-            prepare(&add)?,
-            prepare(&format!("UPDATE {COUNTERS} SET n = $1 WHERE id = $2"))?,
-            prepare(&format!("UPDATE {ROWS} SET revision = $1 WHERE id = $2"))?,
-        );
+        let add = prepare(&add)?;
+        let count = prepare(&format!("UPDATE {COUNTERS} SET n = $1 WHERE id = $2"))?;
+        let touch = prepare(&format!("UPDATE {ROWS} SET revision = $1 WHERE id = $2"))?;
         Ok(Box::new(Session { database, connection, rule, stream, add, count, touch }))
     }
 }

@@ -148,11 +148,8 @@ impl Check {
         let number = value::number_of(key).ok_or_else(|| wrong(key, "a key of this load".into(), "another".into()))?;
         let is_first = self.records == 0;
         if is_first && number != self.number {
-            return Err(wrong(
-                &self.key,
-                "the record that was asked for".into(),
-                String::from_utf8_lossy(key).into_owned(),
-            ));
+            let found = String::from_utf8_lossy(key).into_owned();
+            return Err(wrong(&self.key, "the record that was asked for".into(), found));
         }
         if !is_first && (self.record.is_some() || number <= self.number || self.records == self.wanted) {
             let expected = format!("{} records in the order of their keys", self.wanted);

@@ -15,10 +15,8 @@ pub static STORE: StoreKind = StoreKind {
     to_max: TO_MAX,
     numbers_per_second: 300_000.0,
     durability: |_| {
-        Durability::because(
-            Class::LosesRecent,
-            "GT.M flushes single updates with the next transaction, or about a second later",
-        )
+        let why = "GT.M flushes single updates with the next transaction, or about a second later";
+        Durability::because(Class::LosesRecent, why)
     },
     open: |place, parameters| Ok(Box::new(Gtm::open(place, parameters)?)),
     workers: Workers::Own(|place, parameters| Ok(Gtm::open(place, parameters)?.worker())),

@@ -146,10 +146,8 @@ impl Shared for Sqlite {
         let known = self.write("store a path", |transaction| {
             let mut known = None;
             if raises {
-                transaction.execute(
-                    "UPDATE total SET longest = max(longest, ?1), highest = max(highest, ?2)",
-                    params![total as i64, highest as i64],
-                )?;
+                let maxima = "UPDATE total SET longest = max(longest, ?1), highest = max(highest, ?2)";
+                transaction.execute(maxima, params![total as i64, highest as i64])?;
                 known = Some(transaction.query_row("SELECT longest, highest FROM total", [], |row| {
                     Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
                 })?);
