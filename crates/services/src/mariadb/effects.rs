@@ -3,7 +3,7 @@
 use super::options::plain;
 use crate::effect::{self, Effects};
 use crate::service::{Error, is_among};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::Connection as _;
 use wire::mysql::Mysql as Client;
 
@@ -64,10 +64,15 @@ fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>,
     effects
 }
 
-/// Whether these flags are among all that a variable has: `optimizer_switch` takes those that it is given, and shows every one.
+/// Names for several modes of `sql_mode`, which stand beside these (both manuals, "SQL Mode").
+const MODES: &str = "ANSI DB2 MAXDB MSSQL MYSQL323 MYSQL40 ORACLE POSTGRESQL TRADITIONAL";
+
+/// Whether a variable has these flags. A server shows them in an order of its own, and of `optimizer_switch` those that it was not given, too.
 fn has_flags(found: &str, asked: &str) -> bool {
-    let has = |flag: &str| found.split(',').any(|other| other.eq_ignore_ascii_case(flag.trim()));
-    asked.contains('=') && asked.split(',').all(has)
+    let flags = |text: &str| text.split(',').map(|flag| flag.trim().to_ascii_uppercase()).collect::<BTreeSet<_>>();
+    let (found, asked) = (flags(found), flags(asked));
+    let shows_more = asked.iter().any(|flag| flag.contains('=') || is_among(flag, MODES));
+    if shows_more { found.is_superset(&asked) } else { found == asked }
 }
 
 /// Whether a line of its messages says that this option does nothing.
@@ -92,6 +97,7 @@ mod tests {
             ("max_connections", "10"),
             ("tx_isolation", "READ-COMMITTED"),
             ("optimizer_switch", "index_merge=on,mrr=off,mrr_cost_based=off"),
+            ("sql_mode", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION"),
         ]);
         judge(&table(&[(name, value)]), &variables, messages).ineffective
     }
@@ -104,8 +110,12 @@ mod tests {
             ("plugin_load_add", "auth_socket"),
             ("performance_schema_consumer_events_waits_current", "on"),
             ("optimizer_switch", "mrr=off, index_merge=on"),
+            ("sql_mode", "NO_ENGINE_SUBSTITUTION, strict_trans_tables"),
         ] {
             assert_eq!(ineffective(name, value, ""), [""; 0], "{name}");
+        }
+        for less in ["STRICT_TRANS_TABLES", "NO_ENGINE_SUBSTITUTION,ANSI_QUOTES", ""] {
+            assert_eq!(ineffective("sql_mode", less, "").len(), 1, "{less}");
         }
         let changed = ineffective("max_connections", "5", "");
         assert_eq!(changed, ["mariadb runs with max_connections = 10, where 5 was asked"]);
@@ -113,6 +123,15 @@ mod tests {
         // The beginning of a name is enough for MariaDB, and its variable is not found by it.
         let begun = ineffective("innodb_flush_log_at_trx", "2", "");
         assert!(begun[0].contains("has no variable innodb_flush_log_at_trx"), "{begun:?}");
+    }
+
+    #[test]
+    fn one_name_stands_for_several_modes() {
+        let shown = "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ANSI";
+        assert!(
+            has_flags(shown, "ansi") && has_flags(&format!("STRICT_TRANS_TABLES,{shown}"), "ANSI,STRICT_TRANS_TABLES")
+        );
+        assert!(!has_flags(shown, "TRADITIONAL") && !has_flags(shown, "ANSI_QUOTES"));
     }
 
     /// The lines are MariaDB 10.11's and MySQL 8.4's.
