@@ -25,7 +25,7 @@ pub struct Postgres {
     input: Buffer,
     output: Vec<u8>,
     prepared: u32,
-    /// Of the answer that is being read.
+    /// By all statements of the answer that is being read.
     changed: u64,
     refusal: Option<Error>,
     is_in_transaction: bool,
@@ -239,7 +239,7 @@ impl Postgres {
                     return Ok(Some(End::Asked));
                 }
                 b'C' => {
-                    self.changed = count(body);
+                    self.changed = self.changed.saturating_add(count(body));
                     Ok(())
                 }
                 _ => see(kind, body),
@@ -478,5 +478,17 @@ mod tests {
         assert_eq!((code.as_str(), message.as_str()), ("40P01", "deadlock detected"));
         assert_eq!(refusal(b"C40001\0Mx\0\0").conflict(), Some(crate::Conflict::Serialization));
         assert_eq!((count(b"INSERT 0 17\0"), count(b"BEGIN\0")), (17, 0));
+    }
+
+    #[test]
+    fn what_the_statements_of_a_message_change_is_added_up() {
+        let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+        let message = |kind: u8, body: &[u8]| [&[kind][..], &(body.len() as i32 + 4).to_be_bytes(), body].concat();
+        let greeting = message(b'R', &[0; 4]);
+        let done = ["BEGIN\0", "UPDATE 1\0", "COMMIT\0"].map(|tag| message(b'C', tag.as_bytes())).concat();
+        let ready = message(b'Z', b"I");
+        theirs.write_all(&[greeting, ready.clone(), done, ready].concat()).expect("it fits the socket's buffer");
+        let mut client = Postgres::over(Stream::Unix(ours), "postgres", None, "postgres").expect("it is let in");
+        assert_eq!(client.query("BEGIN; UPDATE t SET a = 1; COMMIT").expect("an answer").changed, 1);
     }
 }
