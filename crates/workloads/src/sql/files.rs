@@ -211,12 +211,11 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
     if statement.verbs.len() > 1 && (!is_simple || !takes_several) {
         return Some("several statements in one message (`\\;`) go to PostgreSQL by the simple protocol only".into());
     }
-    let words: Vec<String> = script::words(&statement.shown()).collect();
-    if words.first().is_some_and(|word| word == "COPY") {
+    if script::words(&statement.shown()).next().is_some_and(|word| word == "COPY") {
         return Some("COPY moves rows that a script does not have; pgbench takes none, too".into());
     }
-    let is_end = |word: &String| ["COMMIT", "END", "ROLLBACK", "ABORT"].contains(&word.as_str());
-    if words.first().is_some_and(is_end) && words.windows(2).any(|two| two == ["AND", "CHAIN"]) {
+    // Of several in one message any may be it.
+    if statement.shown().split(';').any(chains) {
         return Some(
             "a transaction that another's end begins is not known here as one: write COMMIT; and BEGIN;".into(),
         );
@@ -239,6 +238,13 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
     let has_mark = statement.parts.iter().any(|part| matches!(part, Part::Text(text) if is_mark(text)));
     (!is_simple && has_mark)
         .then(|| "`$` before a digit stands for a parameter; protocol = \"simple\" leaves it as it is".into())
+}
+
+/// Whether a transaction's end begins another.
+fn chains(statement: &str) -> bool {
+    let words: Vec<String> = script::words(statement).collect();
+    let is_end = words.first().is_some_and(|word| ["COMMIT", "END", "ROLLBACK", "ABORT"].contains(&word.as_str()));
+    is_end && words.windows(2).any(|two| two == ["AND", "CHAIN"])
 }
 
 /// The first variable in quotes or a comment: what stands before it has one that does not end.
@@ -381,7 +387,7 @@ mod tests {
     /// One that met another would be tried again without its beginning.
     #[test]
     fn a_transaction_that_another_begins_is_refused() {
-        let parameters: Parameters = settings::typed(&settings::defaults(super::super::SETTINGS));
+        let mut parameters: Parameters = settings::typed(&settings::defaults(super::super::SETTINGS));
         let problem = |text: &str| unsent(&Statement::new(&[text.to_string()], &mut |_: &str| None), &parameters);
         for text in ["COMMIT AND CHAIN", "rollback work and chain"] {
             assert!(problem(text).expect(text).contains("BEGIN"), "{text}");
@@ -389,6 +395,11 @@ mod tests {
         for text in ["COMMIT AND NO CHAIN", "COMMIT", "SELECT 1 AND chain"] {
             assert_eq!(problem(text), None, "{text}");
         }
+        // pgbench's `UPDATE …\; COMMIT AND CHAIN`.
+        (parameters.engine, parameters.load.protocol) = (&postgres::ENGINE, Protocol::Simple);
+        let texts = ["UPDATE t SET a = 1", " COMMIT AND CHAIN"].map(String::from);
+        let found = unsent(&Statement::new(&texts, &mut |_: &str| None), &parameters);
+        assert!(found.expect("it chains").contains("BEGIN"));
     }
 
     #[test]
