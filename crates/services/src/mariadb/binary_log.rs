@@ -4,6 +4,8 @@
 //! (time, type, server, length, position of the next, flags) and a body, with a CRC-32 at its end where the first event says so.
 
 const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
+/// Of MySQL's with `binlog_encryption`.
+const MAGIC_ENCRYPTED: [u8; 4] = [0xfd, b'b', b'i', b'n'];
 const HEAD_BYTES: usize = 19;
 const CHECKSUM_BYTES: usize = 4;
 
@@ -16,12 +18,15 @@ const BEGIN: [u8; 3] = [162, 33, 34];
 /// (`binlog_rows_query_log_events`, off by default).
 const TABLE_MAP: u8 = 19;
 const STATEMENTS: [u8; 2] = [160, 29];
-/// A transaction of MySQL's and a statement of MariaDB's that are compressed.
-const COMPRESSED: [u8; 2] = [40, 165];
+/// A transaction of MySQL's and a statement of MariaDB's that are compressed; and what says of MariaDB's that all behind it is encrypted.
+const UNREADABLE: [u8; 3] = [40, 165, 164];
 
 /// The bytes of each transaction that was committed, from its first event to its last. None: what its statements said does not stand in it.
 pub fn transactions(log: &[u8]) -> Option<Vec<&[u8]>> {
     let mut found = Vec::new();
+    if log.starts_with(&MAGIC_ENCRYPTED) {
+        return None;
+    }
     if !log.starts_with(&MAGIC) {
         return Some(found);
     }
@@ -34,7 +39,7 @@ pub fn transactions(log: &[u8]) -> Option<Vec<&[u8]>> {
             COMMIT if has_rows && !has_statements => return None,
             COMMIT => found.extend(begin.take().map(|begin| &log[begin..at + event.len()])),
             TABLE_MAP => has_rows = true,
-            kind if COMPRESSED.contains(&kind) => return None,
+            kind if UNREADABLE.contains(&kind) => return None,
             kind if STATEMENTS.contains(&kind) => has_statements = true,
             kind if BEGIN.contains(&kind) => (begin, has_rows, has_statements) = (Some(at), false, false),
             _ => {}
@@ -124,8 +129,9 @@ mod tests {
             assert_eq!(transactions(&rows), None);
             assert_eq!(transactions(&[whole, rows[MAGIC.len()..].to_vec()].concat()), None);
         }
-        for compressed in [&[33, 40][..], &[162, 165, COMMIT]] {
-            assert_eq!(transactions(&log(compressed)), None);
+        for unreadable in [&[33, 40][..], &[162, 165, COMMIT], &[164]] {
+            assert_eq!(transactions(&log(unreadable)), None);
         }
+        assert_eq!(transactions(&MAGIC_ENCRYPTED), None);
     }
 }
