@@ -20,12 +20,15 @@ pub fn load_order(modules_dep: &str, module: &str) -> Vec<String> {
     })
 }
 
-/// Loads modules with what they need; what is built in or loaded already is well.
+/// Loads modules with what they need; what is built in or loaded already is well. A kernel that has all built in may have no list of modules.
 ///
 /// # Errors
 /// When the kernel refuses a file; the path is in the message.
 pub fn load(folder: &Path, modules: &[String]) -> io::Result<()> {
-    let modules_dep = std::fs::read_to_string(folder.join("modules.dep"))?;
+    let modules_dep = match std::fs::read_to_string(folder.join("modules.dep")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        list => list?,
+    };
     for file in modules.iter().flat_map(|module| load_order(&modules_dep, module)) {
         let path = folder.join(file);
         load_file(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
@@ -62,5 +65,12 @@ mod tests {
         );
         assert_eq!(load_order(text, "dm_delay"), ["kernel/drivers/md/dm-mod.ko", "kernel/drivers/md/dm-delay.ko"]);
         assert!(load_order(text, "jfs").is_empty());
+    }
+
+    /// Of a kernel without modules `make modules_install` makes the folder, with what is built in alone.
+    #[test]
+    fn a_kernel_that_has_all_built_in_needs_no_list_of_modules() {
+        let folder = tempfile::tempdir().expect("a folder");
+        load(folder.path(), &["ext4".to_string()]).expect("nothing is to be loaded");
     }
 }
