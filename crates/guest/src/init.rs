@@ -20,8 +20,11 @@ const LINE: &str = "/dev/ttyS0";
 /// The second one: a recording disk outside.
 const DISK_LINE: &str = "/dev/ttyS1";
 
+/// Memory that programs share.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 /// Folders on memory. The host's content of them is its own.
-const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/run", "/dev/shm"];
+const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/run", SHARED_MEMORY];
 
 /// A kind that uses many connections needs them; the kernel's own default is 4,096.
 const OPEN_FILES_MAX: u64 = 1 << 20;
@@ -104,8 +107,8 @@ impl Shown {
 
 /// The program itself, and the user's files: what links lead to before the links. What is not there, the trial says.
 fn shown(boot: &Boot) -> io::Result<Vec<Shown>> {
-    let names = boot.files.iter().filter(|file| file.is_file());
-    let names = names.flat_map(|file| [file.canonicalize().ok(), Some(file.clone())]).flatten();
+    let names = boot.files.iter().map(PathBuf::from).filter(|file| file.is_file());
+    let names = names.flat_map(|file| [file.canonicalize().ok(), Some(file)]).flatten();
     let of_user = names.filter_map(|path| Shown::open(path).ok());
     Ok(std::iter::once(Shown::open(std::env::current_exe()?)?).chain(of_user).collect())
 }
@@ -116,10 +119,12 @@ fn shown(boot: &Boot) -> io::Result<Vec<Shown>> {
 /// # Errors
 /// What the kernel refused, with the path.
 pub fn furnish(boot: &Boot) -> io::Result<()> {
-    let shown = shown(boot)?;
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mounted("sysfs", "/sys", safe, None)?;
-    std::fs::create_dir_all("/dev/shm")?;
+    std::fs::create_dir_all(SHARED_MEMORY)?;
+    // The kernel's own /dev hides the host's, and files of the user's in there. A host may have none.
+    let _ = mounted("hostfs", SHARED_MEMORY, safe | MsFlags::MS_RDONLY, Some(SHARED_MEMORY));
+    let shown = shown(boot)?;
     for folder in SCRATCH {
         mounted("tmpfs", folder, safe, Some("mode=1777"))?;
     }

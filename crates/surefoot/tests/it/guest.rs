@@ -362,12 +362,14 @@ fn a_guest_reads_the_files_that_a_study_names() {
     world.write("schema.sql", "CREATE TABLE seen (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);\n");
     world.write("add.sql", "INSERT INTO seen (n) VALUES (1);\n");
     std::os::unix::fs::symlink("add.sql", world.path().join("link.sql")).expect("a link");
+    let in_memory = tempfile::Builder::new().suffix(".sql").tempfile_in("/dev/shm").expect("a file");
+    std::fs::write(in_memory.path(), "INSERT INTO seen (n) VALUES (2);\n").expect("written");
     // By number, and not by time: a busy machine does few in a moment.
-    let load = "[workload.sql]\nengine = \"sqlite\"\nschema = \"schema.sql\"\nscripts = [\"add.sql\", \"link.sql\"]\n\
-                time = \"60s\"\ntransactions = 20\n";
+    let scripts = format!("scripts = [\"add.sql\", \"link.sql\", {:?}]\n", in_memory.path());
+    let load = "[workload.sql]\nengine = \"sqlite\"\nschema = \"schema.sql\"\ntime = \"60s\"\ntransactions = 20\n";
     let design = LOAD.split_once("[design]").expect("a design").1;
     let storage = "[storage]\nfilesystem = \"ext4\"\nsize = \"64MiB\"\n";
-    world.write("files.toml", format!("name = \"files\"\nbench = \"guest\"\n{storage}{load}[design]{design}"));
+    world.write("files.toml", format!("name = \"files\"\nbench = \"guest\"\n{storage}{load}{scripts}[design]{design}"));
     world.surefoot(&["run", "files.toml"]).status(0);
     let transactions = ledger(&world, "files.surefoot")["runs"][0]["metrics"]["transactions"].as_f64();
     assert!(transactions.is_some_and(|transactions| transactions > 0.0), "{transactions:?}");
