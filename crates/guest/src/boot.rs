@@ -32,9 +32,9 @@ pub struct Boot {
     /// Where programs are looked for.
     pub path: OsString,
     /// The folder that the study's paths are from: the conductor's.
-    pub folder: PathBuf,
+    pub folder: OsString,
     /// The user's own files that the trial reads. Some may lie where the guest has a folder on memory.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<OsString>,
 }
 
 /// A guest's hardware.
@@ -108,6 +108,17 @@ pub fn arguments(machine: &Machine) -> Result<Vec<OsString>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt as _;
+
+    /// JSON has text only: the conductor had panicked over a folder that an older system named in Latin-1.
+    #[test]
+    fn a_folder_may_have_any_name() {
+        let name = || OsString::from_vec(b"/home/me/\xfcbung".to_vec());
+        let (work, images, modules) = ("/work".into(), Vec::new(), Vec::new());
+        let boot = Boot { work, images, modules, path: "/bin".into(), folder: name(), files: vec![name()] };
+        let said = serde_json::to_string(&boot).expect("plain data");
+        assert_eq!(serde_json::from_str::<Boot>(&said).expect("it was written"), boot);
+    }
 
     #[test]
     fn a_command_line() {
