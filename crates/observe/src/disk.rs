@@ -124,8 +124,9 @@ impl Counters {
         if disks.is_empty() || !disks.iter().all(is_its_own) {
             return Some(own);
         }
-        let below = disks.iter().map(|disk| Counters::read_in(class, disk)).collect::<Option<Vec<_>>>()?;
-        Some(own.over(&below))
+        // Over memory that counts nothing there is what the layer counts.
+        let below = disks.iter().map(|disk| Counters::read_in(class, disk)).collect::<Option<Vec<_>>>();
+        Some(below.map_or(own, |below| own.over(&below)))
     }
 
     /// These of a disk that has several paths, with what each of them counted. Time in which two were busy counts twice where the kernel tells

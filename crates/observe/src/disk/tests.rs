@@ -126,6 +126,16 @@ fn the_mappers_multipath_counts_by_itself() {
     assert_eq!((busy(), disk.writes, disk.flushes), (905, 11, Some(3)));
 }
 
+/// A RAM disk, of which the kernel counts nothing.
+#[test]
+fn a_layer_over_what_counts_nothing_counts_by_itself() {
+    let devices: [(&str, [u64; 5], &[&str]); 2] = [("ram0", [0; 5], &[]), ("dm-0", [1, 10, 100, 0, 0], &["ram0"])];
+    let class = class_of(&devices);
+    std::fs::remove_dir(class.path().join("ram0/mq")).expect("removed");
+    let layer = Counters::read_in(class.path(), "dm-0").expect("there");
+    assert_eq!((layer.reads, layer.writes, layer.busy_milliseconds, layer.flushes), (1, 10, 100, None));
+}
+
 #[test]
 fn a_mirror_was_asked_for_less_than_its_disks_got() {
     let devices: [(&str, [u64; 5], &[&str]); 3] = [
