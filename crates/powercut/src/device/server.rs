@@ -148,8 +148,10 @@ impl Server {
                 self.held.push(held);
             }
         }
-        let look = |held: &Held| if held.is_refused { now + MENDED_LOOK_NANOSECONDS } else { u64::MAX };
-        let next = |held: &Held| held.until_nanoseconds.min(look(held));
+        let next = |held: &Held| match held.is_refused {
+            true => held.until_nanoseconds.min(now + MENDED_LOOK_NANOSECONDS),
+            false => held.until_nanoseconds,
+        };
         self.held.iter().map(next).min()
     }
 

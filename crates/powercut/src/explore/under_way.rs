@@ -41,7 +41,10 @@ impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
         }
         self.put(UnderWay { point, choice, reason, hash, is_begun: false, first: None })?;
         // One more than are done side by side, so that there is always a next one; of one alone, what it found is heard first.
-        let most = Some(self.subject.side_by_side()).filter(|several| *several != 1).unwrap_or(0);
+        let most = match self.subject.side_by_side() {
+            1 => 0,
+            several => several,
+        };
         while self.under_way.len() > most {
             self.hear()?;
         }

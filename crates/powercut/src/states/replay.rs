@@ -140,7 +140,10 @@ impl<'a> Replay<'a> {
 
     fn done(&mut self, under_way: &UnderWay, at_nanoseconds: u64) {
         let cache = self.rules.cache;
-        let is_point = matches!(under_way, UnderWay::Change(_)) == (cache == Cache::WriteThrough);
+        let is_point = match under_way {
+            UnderWay::Change(_) => cache == Cache::WriteThrough,
+            UnderWay::Flush(_) | UnderWay::FlushOnly(_) => cache != Cache::WriteThrough,
+        };
         if self.is_measured && is_point {
             let mut point = self.points.is_due().then(|| self.cut(at_nanoseconds));
             self.pass(point.as_mut(), false);
