@@ -2,16 +2,20 @@
 
 use crate::bench::guest;
 use crate::estimate::virtual_bytes;
+use crate::inputs;
 use crash::plan::{Plan, PlannedScenario, volumes};
 use load::workload::{Elsewhere, Kind, WorkloadSettings};
 use observe::affinity;
 use sandbox::work::Work;
 use settings::quantity::format_bytes;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use storage::Device;
 use study::Bench;
 use study::trial_spec::Cache;
+
+/// A trial with servers has one of its own (`sandbox::stage`), which hides this machine's.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Up to so many scenarios of one cause are named.
 const NAMED_MAX: usize = 2;
@@ -44,7 +48,8 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
         let is_driven_here = scenario.client.is_none();
         let driven = |load: &dyn WorkloadSettings| if is_driven_here { load.missing_for_load() } else { Vec::new() };
         let of_load = load.map(|load| [load.missing(), driven(&*load)].concat()).unwrap_or_default();
-        let what = of_bench.into_iter().chain(of_client).chain(of_load).chain(missing_services(scenario));
+        let what = of_bench.into_iter().chain(of_client).chain(of_load);
+        let what = what.chain(missing_services(scenario)).chain(hidden_files(scenario));
         all.extend(what.map(|what| (scenario.label.clone(), what)));
     }
     all
@@ -163,4 +168,17 @@ fn missing_services(scenario: &PlannedScenario) -> Vec<String> {
     let names = load.map(|load| load.services()).unwrap_or_default();
     let wanted = services::wanted(&names, &scenario.services);
     wanted.iter().filter_map(|service| Some(service.settings.missing()?.to_string())).collect()
+}
+
+/// The user's files that a trial's own shared memory hides.
+fn hidden_files(scenario: &PlannedScenario) -> Vec<String> {
+    let load = workloads::settings(&scenario.workload, &scenario.parameters);
+    let is_served = load.is_some_and(|load| !load.services().is_empty());
+    let is_hidden = |file: &PathBuf| {
+        let is_there = file.canonicalize().is_ok_and(|file| file.starts_with(SHARED_MEMORY));
+        is_there && is_served && sandbox::isolation::available()
+    };
+    let files = inputs::files(&scenario.workload, &scenario.parameters).into_iter().filter(is_hidden);
+    let words = "lies in /dev/shm, of which a trial with a server has its own; copy it elsewhere";
+    files.map(|file| format!("{} {words}", file.display())).collect()
 }

@@ -220,6 +220,23 @@ fn a_guest_kernel_of_which_nothing_tells_what_it_has_is_said_to_be_one() {
     assert!(![&said.stdout, &said.stderr].iter().any(|text| text.contains("guest kernel has no")), "{said:?}");
 }
 
+/// Each trial had failed: its servers have a /dev/shm of their own, in which the file was looked for.
+#[test]
+fn a_file_that_a_trial_with_a_server_can_t_see_is_told_before() {
+    let world = World::new();
+    let script = tempfile::Builder::new().suffix(".sql").tempfile_in("/dev/shm").expect("a file");
+    std::fs::write(script.path(), "INSERT INTO seen (n) VALUES (1);\n").expect("written");
+    world.write("schema.sql", "CREATE TABLE seen (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);\n");
+    let hidden = |engine: &str| {
+        let load =
+            format!("[workload.sql]\nengine = {engine:?}\nschema = \"schema.sql\"\nscripts = [{:?}]\n", script.path());
+        world.write("s.toml", format!("name = \"s\"\nbench = \"host\"\n{load}"));
+        let said = world.surefoot(&["plan", "s.toml"]).status(0);
+        [&said.stdout, &said.stderr].iter().any(|text| text.contains("lies in /dev/shm"))
+    };
+    assert!(hidden("postgres") && !hidden("sqlite"));
+}
+
 #[test]
 fn a_study_begins_as_a_copy_of_a_built_in_one() {
     let world = World::new();
