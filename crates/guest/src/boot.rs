@@ -23,6 +23,7 @@ const VIRTIO_BLOCK: u32 = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
     /// The study's work folder, the only one of the host's that may be written.
+    #[serde(with = "any_path")]
     pub work: PathBuf,
     /// The disk for what is kept from trial to trial is number 0; these image files, by their paths in the work folder, are
     /// number 1 and so on.
@@ -32,9 +33,24 @@ pub struct Boot {
     /// Where programs are looked for.
     pub path: OsString,
     /// The folder that the study's paths are from: the conductor's.
-    pub folder: OsString,
+    #[serde(with = "any_path")]
+    pub folder: PathBuf,
     /// The user's own files that the trial reads. Some may lie where the guest has a folder on memory.
     pub files: Vec<OsString>,
+}
+
+/// A path is bytes, which need be no text as in JSON.
+mod any_path {
+    use super::{Deserialize as _, OsString, Path, PathBuf, Serialize as _};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        OsString::deserialize(from).map(PathBuf::from)
+    }
 }
 
 /// A guest's hardware.
@@ -114,8 +130,8 @@ mod tests {
     #[test]
     fn a_folder_may_have_any_name() {
         let name = || OsString::from_vec(b"/home/me/\xfcbung".to_vec());
-        let (work, images, modules) = ("/work".into(), Vec::new(), Vec::new());
-        let boot = Boot { work, images, modules, path: "/bin".into(), folder: name(), files: vec![name()] };
+        let (work, folder, files) = (name().into(), name().into(), vec![name()]);
+        let boot = Boot { work, images: Vec::new(), modules: Vec::new(), path: "/bin".into(), folder, files };
         let said = serde_json::to_string(&boot).expect("plain data");
         assert_eq!(serde_json::from_str::<Boot>(&said).expect("it was written"), boot);
     }

@@ -9,6 +9,7 @@ use nix::mount::{MsFlags, mount, umount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::termios::{self, SetArg};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
@@ -123,10 +124,10 @@ pub fn furnish(boot: &Boot) -> io::Result<()> {
     mounted("sysfs", "/sys", safe, None)?;
     std::fs::create_dir_all(SHARED_MEMORY)?;
     // The kernel's own /dev hides the host's, and files of the user's in there. A host may have none.
-    let _ = mounted("hostfs", SHARED_MEMORY, safe | MsFlags::MS_RDONLY, Some(SHARED_MEMORY));
+    let _ = mounted("hostfs", SHARED_MEMORY, safe | MsFlags::MS_RDONLY, Some(SHARED_MEMORY.as_ref()));
     let shown = shown(boot)?;
     for folder in SCRATCH {
-        mounted("tmpfs", folder, safe, Some("mode=1777"))?;
+        mounted("tmpfs", folder, safe, Some("mode=1777".as_ref()))?;
     }
     for one in &shown {
         one.show().map_err(|error| io::Error::other(format!("cannot show {}: {error}", one.path.display())))?;
@@ -134,7 +135,7 @@ pub fn furnish(boot: &Boot) -> io::Result<()> {
     if !boot.work.exists() {
         std::fs::create_dir_all(&boot.work)?;
     }
-    mounted("hostfs", &boot.work, safe, Some(&boot.work.to_string_lossy()))?;
+    mounted("hostfs", &boot.work, safe, Some(boot.work.as_os_str()))?;
     load_modules(boot)?;
     disks(boot)?;
     // Servers look their host up and say more than a line when it has no name.
@@ -166,7 +167,8 @@ fn disks(boot: &Boot) -> io::Result<()> {
     // in one in there.
     let first = |image: &PathBuf| image.iter().next().map(PathBuf::from);
     let folders: BTreeSet<PathBuf> = boot.images.iter().filter_map(first).collect();
-    folders.iter().try_for_each(|folder| mounted("tmpfs", boot.work.join(folder), MsFlags::MS_NOSUID, Some("mode=755")))
+    let options = Some("mode=755".as_ref());
+    folders.iter().try_for_each(|folder| mounted("tmpfs", boot.work.join(folder), MsFlags::MS_NOSUID, options))
 }
 
 /// The device of a disk, found by what it answers.
@@ -191,7 +193,7 @@ fn load_modules(boot: &Boot) -> io::Result<()> {
     modules::load(&folder, &boot.modules)
 }
 
-fn mounted(kind: &str, on: impl AsRef<Path>, flags: MsFlags, options: Option<&str>) -> io::Result<()> {
+fn mounted(kind: &str, on: impl AsRef<Path>, flags: MsFlags, options: Option<&OsStr>) -> io::Result<()> {
     let on = on.as_ref();
     mount(Some(kind), on, Some(kind), flags, options)
         .map_err(|error| io::Error::other(format!("cannot mount {kind} on {}: {error}", on.display())))

@@ -163,7 +163,7 @@ impl Guest {
         let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
         let files = inputs::files(&spec.workload, &spec.parameters);
         let files = files.iter().map(|file| folder.join(file).into()).collect();
-        let boot = Boot { work: self.work.folder().into(), images, modules, path, folder: folder.into(), files };
+        let boot = Boot { work: self.work.folder().into(), images, modules, path, folder, files };
         let boot = serde_json::to_string(&boot).expect("plain data");
         let spec = serde_json::to_string(spec).expect("a TrialSpec is plain data");
         format!("{boot}\n{spec}\n")
