@@ -167,7 +167,7 @@ fn disks(boot: &Boot) -> io::Result<()> {
     // in one in there.
     let first = |image: &PathBuf| image.iter().next().map(PathBuf::from);
     let folders: BTreeSet<PathBuf> = boot.images.iter().filter_map(first).collect();
-    let options = Some("mode=755".as_ref());
+    let options = Some(OsStr::new("mode=755"));
     folders.iter().try_for_each(|folder| mounted("tmpfs", boot.work.join(folder), MsFlags::MS_NOSUID, options))
 }
 
