@@ -362,7 +362,7 @@ fn a_guest_reads_the_files_that_a_study_names() {
     world.write("schema.sql", "CREATE TABLE seen (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);\n");
     world.write("add.sql", "INSERT INTO seen (n) VALUES (1);\n");
     std::os::unix::fs::symlink("add.sql", world.path().join("link.sql")).expect("a link");
-    let in_memory = tempfile::Builder::new().suffix(".sql").tempfile_in("/dev/shm").expect("a file");
+    let in_memory = tempfile::Builder::new().prefix("shared-").suffix(".sql").tempfile_in("/dev/shm").expect("a file");
     std::fs::write(in_memory.path(), "INSERT INTO seen (n) VALUES (2);\n").expect("written");
     // By number, and not by time: a busy machine does few in a moment.
     let scripts = format!("scripts = [\"add.sql\", \"link.sql\", {:?}]\n", in_memory.path());

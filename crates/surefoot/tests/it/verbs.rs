@@ -224,7 +224,7 @@ fn a_guest_kernel_of_which_nothing_tells_what_it_has_is_said_to_be_one() {
 #[test]
 fn a_file_that_a_trial_with_a_server_can_t_see_is_told_before() {
     let world = World::new();
-    let script = tempfile::Builder::new().suffix(".sql").tempfile_in("/dev/shm").expect("a file");
+    let script = tempfile::Builder::new().prefix("shared-").suffix(".sql").tempfile_in("/dev/shm").expect("a file");
     std::fs::write(script.path(), "INSERT INTO seen (n) VALUES (1);\n").expect("written");
     world.write("schema.sql", "CREATE TABLE seen (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);\n");
     let hidden = |engine: &str| {
