@@ -23,17 +23,21 @@ pub struct Room {
     pub image_bytes: u64,
     /// Bytes of memory.
     pub memory_bytes: u64,
+    /// Whether trials have namespaces, by which all processes of one can be stopped.
+    pub has_namespaces: bool,
 }
 
 impl Room {
     /// Of this machine, with so many bytes for images.
     pub fn of_this_machine(free_bytes: u64) -> Room {
-        Room { image_bytes: free_bytes, memory_bytes: observe::machine::memory_bytes() }
+        let has_namespaces = sandbox::isolation::available();
+        Room { image_bytes: free_bytes, memory_bytes: observe::machine::memory_bytes(), has_namespaces }
     }
 
     /// Of a machine like this one without a limit: a cluster's login node gives each user a part, and its nodes are had whole.
     pub fn of_a_node(free_bytes: u64) -> Room {
-        Room { image_bytes: free_bytes, memory_bytes: Memory::read().map_or(0, |memory| memory.total) }
+        let memory_bytes = Memory::read().map_or(0, |memory| memory.total);
+        Room { memory_bytes, ..Room::of_this_machine(free_bytes) }
     }
 }
 

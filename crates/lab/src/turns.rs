@@ -55,7 +55,7 @@ pub fn why_not(plan: &Plan, room: Room) -> Option<String> {
     };
     let alone = plan.scenarios.iter().find_map(|scenario| Some(format!("{}: {}", scenario.label, of(scenario)?)));
     alone.or_else(|| {
-        if !sandbox::isolation::available() {
+        if !room.has_namespaces {
             return Some(
                 "this machine grants no namespaces, so that a trial's processes can't be stopped as one".into(),
             );

@@ -58,7 +58,8 @@ fn each_group_has_baseline_and_control_and_pairs_meet_equally_often() {
 #[test]
 fn groups_follow_from_the_room_there_is() {
     let image = 1_u64 << 30;
-    let room = |images: u64| Room { image_bytes: images * image * 10 / 9 + 4096, memory_bytes: 1 << 40 };
+    let bytes = |images: u64| images * image * 10 / 9 + 4096;
+    let room = |images: u64| Room { image_bytes: bytes(images), memory_bytes: 1 << 40, has_namespaces: true };
     // A load that is a matter of time; each image has a GiB.
     let of = |design: &str| {
         let text = text(FILESYSTEMS, design).replace("[workload.null]", "[workload.block-io]\nfdatasync_ios = 1");
@@ -75,6 +76,8 @@ fn groups_follow_from_the_room_there_is() {
     // Of two limits the closer one counts.
     let little = Room { memory_bytes: 1, ..room(7) };
     assert!(turns::why_not(&plan, little).expect("no memory").contains("of memory"));
+    let bare = Room { has_namespaces: false, ..room(7) };
+    assert!(turns::why_not(&plan, bare).expect("no namespaces").contains("grants no namespaces"));
     assert_eq!(turns::chosen(&of("up_max = 4"), room(5)), (Order::Turns, Some(4)));
     assert_eq!(turns::chosen(&of("up_max = 4"), room(3)), (Order::Turns, Some(3)));
     assert_eq!(
@@ -87,7 +90,7 @@ fn groups_follow_from_the_room_there_is() {
 
 #[test]
 fn what_leaves_its_writes_to_the_kernel_takes_no_turns_by_itself() {
-    let room = Room { image_bytes: 1 << 50, memory_bytes: 1 << 50 };
+    let room = Room { image_bytes: 1 << 50, memory_bytes: 1 << 50, has_namespaces: true };
     let of = |load: &str, design: &str| {
         let plan = plan(&text(FILESYSTEMS, design).replace("[workload.null]", load));
         (turns::chosen(&plan, room).0, turns::why_blocks(&plan, room))

@@ -32,6 +32,16 @@ pub fn as_ordinary_user(world: &World, binary: &Path, arguments: &[&str]) -> Sai
     said(&command.output().expect("setpriv is part of util-linux"))
 }
 
+/// The same where that user has no namespaces, as in a container of podman's: user namespaces are granted, and as parts of `/proc` are hidden, no
+/// other may be mounted in them (`mount_too_revealing` of fs/namespace.c).
+pub fn without_namespaces(world: &World, binary: &Path, arguments: &[&str]) -> Said {
+    let user = format!("setpriv --reuid=65534 --regid=65534 --clear-groups {}", binary.display());
+    let run = format!("mount --bind /dev/null /proc/version; exec {user} {}", arguments.join(" "));
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-ec", &run]).current_dir(world.path());
+    said(&command.output().expect("unshare is part of util-linux"))
+}
+
 fn ledger(world: &World, results: &str) -> Value {
     world.surefoot(&["report", results, "--json"]).json()["ledger"].take()
 }

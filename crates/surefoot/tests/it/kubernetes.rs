@@ -103,7 +103,10 @@ fn an_ordinary_user_s_manifest_is_that_of_root() {
     let words = ["fleet", "kubernetes", "small.toml", "--nodes", "3", "--image", "i", "--claim", "results"];
     let of_user = crate::guest::as_ordinary_user(&world, &binary, &words).status(0);
     assert!(!of_user.stderr.contains("guest kernel"), "{}", of_user.stderr);
-    assert_eq!(of_user.stdout, world.surefoot(&words).status(0).stdout);
+    let of_root = world.surefoot(&words).status(0).stdout;
+    assert_eq!(of_user.stdout, of_root);
+    // Turns need namespaces, which are there on the nodes.
+    assert_eq!(crate::guest::without_namespaces(&world, &binary, &words).status(0).stdout, of_root);
 }
 
 /// A member finds out which of how many it is by what the manifest gives it, and the script says what it is for a shell.
