@@ -67,7 +67,7 @@ pub enum RunsAs {
 /// # Errors
 /// Every problem of the file at once.
 pub fn load_for_nodes(args: &StudyArgs, runs_as: RunsAs) -> Result<Loaded, Failure> {
-    // Root has them on the nodes, whatever this machine grants to who asks.
+    // Root has namespaces on the nodes, whatever this machine grants to who asks.
     let of_root = |room: Room| Room { has_namespaces: room.has_namespaces || runs_as == RunsAs::Root, ..room };
     load_with(args, &|work| of_root(Room::of_a_node(image_room(work))), runs_as)
 }

@@ -34,7 +34,7 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     if sql::is_target(&args.url) {
         return sql::run(args);
     }
-    let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
+    let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", sql::without_password(&args.url))))?;
     if url.target != "/" {
         let (url, path) = (&args.url, &url.target);
         let error = anyhow!("{url}: a log has whole paths, which are asked for as they are: `{path}` has no effect");

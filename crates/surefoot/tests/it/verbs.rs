@@ -264,9 +264,13 @@ fn what_can_have_no_effect_is_refused() {
         world.surefoot(words).status(2).says(says);
     }
     world.surefoot(&["list", "service.postgres"]).status(0).says("[service.postgres]");
-    let address = ["replay", "log", "postgres://a:secret@127.0.0.1:9/b?sslmode=require"];
-    let told = world.surefoot(&address).status(2).says("`sslmode=require` would have no effect");
-    assert!(!told.stderr.contains("secret"), "{}", told.stderr);
+    for (address, says) in [
+        ("postgres://a:secret@127.0.0.1:9/b?sslmode=require", "`sslmode=require` would have no effect"),
+        ("http://a:secret@127.0.0.1:9/", "user and password in a URL are not supported"),
+    ] {
+        let told = world.surefoot(&["replay", "log", address]).status(2).says(says);
+        assert!(!told.stderr.contains("secret"), "{}", told.stderr);
+    }
 }
 
 #[test]

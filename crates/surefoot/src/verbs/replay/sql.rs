@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 use sqllog::{Form, Log, Options};
 use wire::{Address, Connection};
 
+/// Without what stands there: it may be the begin of a password.
+const NO_PORT: &str = "what follows the host's `:` is no port; in a password, write `/` as %2F and `?` as %3F";
+
 /// Where a database server is, and who asks.
 #[derive(Debug)]
 struct Target {
@@ -47,9 +50,7 @@ impl Target {
         let (who, place) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = who.split_once(':').map_or((who, None), |(user, password)| (user, Some(password)));
         let (host, port) = match place.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => {
-                (host, port.parse().map_err(|_| format!("`{port}` is no port"))?)
-            }
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| NO_PORT)?),
             _ => (place, remote.port),
         };
         let (option, example) = remote.socket_option;
@@ -60,7 +61,7 @@ impl Target {
                 // `sslmode=require` among them.
                 _ => {
                     let only = format!("only `{option}={example}` has one, and nothing goes through TLS");
-                    return Err(format!("`{pair}` would have no effect: {only}"));
+                    return Err(format!("`{}` would have no effect: {only}", shown(pair)));
                 }
             }
         }
@@ -159,11 +160,24 @@ fn refuse_others(args: &ReplayArgs) -> Result<(), Failure> {
 }
 
 /// A server's address for a message, which others may read in a log.
-fn without_password(url: &str) -> String {
-    let parts = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)));
-    match parts.and_then(|(scheme, (who, place))| Some((scheme, who.split_once(':')?.0, place))) {
-        Some((scheme, user, place)) => format!("{scheme}://{user}:…@{place}"),
-        None => url.into(),
+pub(super) fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + "://".len()));
+    let (who, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+    let who = match who.split_once(':') {
+        Some((user, _)) => format!("{user}:…@"),
+        None if who.is_empty() => String::new(),
+        None => format!("{who}@"),
+    };
+    let Some((place, query)) = place.split_once('?') else { return format!("{scheme}{who}{place}") };
+    let options: Vec<String> = query.split('&').map(shown).collect();
+    format!("{scheme}{who}{place}?{}", options.join("&"))
+}
+
+/// An option of an address for a message: PostgreSQL's own programs take a password there.
+fn shown(pair: &str) -> String {
+    match pair.split_once('=') {
+        Some((name, _)) if name.ends_with("password") => format!("{name}=…"),
+        _ => pair.into(),
     }
 }
 
@@ -252,8 +266,18 @@ mod tests {
             ("postgres://joe:p@ss/w:ord@db/shop?sslmode=require", "postgres://joe:…@db/shop?sslmode=require"),
             ("mysql://joe@db/shop", "mysql://joe@db/shop"),
             ("postgres:///shop", "postgres:///shop"),
+            ("postgres://joe:se/cr?et@db/shop", "postgres://joe:…@db/shop"),
+            ("postgres://db/shop?user=joe&password=secret", "postgres://db/shop?user=joe&password=…"),
+            ("http://joe:secret@db:80/", "http://joe:…@db:80/"),
         ] {
             assert_eq!(without_password(url), said);
+        }
+        // Up to `/` or `?` it is read as a host with its port.
+        for url in
+            ["postgres://joe:secret/x@db/shop", "postgres://joe:secret?x@db/shop", "mysql://db/shop?password=secret"]
+        {
+            let why = Target::parse(url).expect_err(url);
+            assert!(!why.contains("secret"), "{why}");
         }
     }
 
