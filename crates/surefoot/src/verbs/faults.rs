@@ -1,7 +1,7 @@
 //! `surefoot faults`: what a failing disk does to each scenario, without the rounds that measure speed; and one case again, step by step.
 
 use crate::cli::FaultsArgs;
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, plain};
 use crate::interrupt;
 use crate::source::{self, Loaded};
 use crate::verbs::{powercut, run};
@@ -62,7 +62,7 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     })?;
     match (end, replayed) {
         (End::Finished, Some(replayed)) => {
-            interrupt::printing(|| tell(&replayed));
+            interrupt::printing(|| println!("{}", told(&replayed)));
             Ok(Status::Answered)
         }
         (End::Interrupted, _) => Ok(Status::Interrupted),
@@ -73,19 +73,39 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     }
 }
 
-fn tell(replayed: &FaultReplayed) {
+/// What was done and what came of it. A server logs what the study's scripts say, which may steer the terminal.
+fn told(replayed: &FaultReplayed) -> String {
     let example = &replayed.example;
-    println!("{}", example.case);
-    replayed.steps.iter().for_each(|step| println!("  {step}"));
-    quote("the server's log", &example.server);
-    quote("the kernel's log", &example.kernel);
+    let mut lines = vec![example.case.clone()];
+    lines.extend(replayed.steps.iter().map(|step| format!("  {step}")));
+    for (who, said) in [("the server's log", &example.server), ("the kernel's log", &example.kernel)] {
+        lines.extend((!said.is_empty()).then(|| format!("{who}:")));
+        lines.extend(said.iter().map(|line| format!("    {line}")));
+    }
     let why = if example.words.is_empty() { String::new() } else { format!(": {}", example.words) };
-    println!("{}{why}", replayed.consequence.words());
+    lines.push(format!("{}{why}", replayed.consequence.words()));
+    plain(&lines.join("\n"))
 }
 
-fn quote(who: &str, lines: &[String]) {
-    if !lines.is_empty() {
-        println!("{who}:");
-        lines.iter().for_each(|line| println!("    {line}"));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::faults::{Consequence, Example};
+
+    #[test]
+    fn a_servers_log_does_not_steer_the_terminal() {
+        let example = Example {
+            case: "flush-error@1/restart".into(),
+            words: "two commits".into(),
+            client: Vec::new(),
+            server: vec!["at \u{1b}[2Jx".into()],
+            kernel: Vec::new(),
+        };
+        let replayed = FaultReplayed { consequence: Consequence::Lost, example, steps: vec!["it went on".into()] };
+        let words = Consequence::Lost.words();
+        let expected = format!(
+            "flush-error@1/restart\n  it went on\nthe server's log:\n    at \u{fffd}[2Jx\n{words}: two commits"
+        );
+        assert_eq!(told(&replayed), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! What is kept of a scenario that lost something: one state of those that were found, to look at, or what its disk was told, for
 //! other tools.
 
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, plain};
 use crate::interrupt::{self, INTERRUPTED};
 use anyhow::anyhow;
 use crash::replay::{self, Kept};
@@ -49,7 +49,7 @@ fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Statu
             quote("the checker, before the mount", after.checker_said.as_deref().unwrap_or_default());
         }
         Err(error) => {
-            println!("{scenario} did not come up: {}", causes(error).join(": "));
+            println!("{scenario} did not come up: {}", plain(&causes(error).join(": ")));
             quote("what was said", error.log().unwrap_or_default());
             quote("the checker, without a mount", replayed.checked.as_deref().unwrap_or_default());
         }
@@ -91,7 +91,7 @@ fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> R
             Ok(if said.lacking.is_empty() { Status::Answered } else { Status::Holes })
         }
         Ended::Down(failure) => {
-            println!("{scenario} did not come up: {}", failure.causes.join(": "));
+            println!("{scenario} did not come up: {}", plain(&failure.causes.join(": ")));
             quote("what was said in the guest", &failure.log);
             Ok(Status::Holes)
         }
@@ -103,6 +103,6 @@ fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> R
 fn quote(who: &str, words: &str) {
     if !words.trim().is_empty() {
         println!("{who}:");
-        words.trim().lines().for_each(|line| println!("    {line}"));
+        plain(words.trim()).lines().for_each(|line| println!("    {line}"));
     }
 }
