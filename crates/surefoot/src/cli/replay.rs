@@ -108,7 +108,7 @@ pub enum Expect {
     Nothing,
     /// The class of the logged status; no failure (5xx) where that is the client's doing (101, 408, 499)
     Status,
-    /// That, and the logged size of a GET that was answered 200: of its body, where Debian's Apache logs it with the head (`%O`; `%B` is the body's)
+    /// That, and the logged size of a GET that was answered 200. It must be the body's (`%B`): Debian's Apache logs it with the head (`%O`)
     Size,
 }
 
