@@ -19,6 +19,7 @@ use http::access_log::Entry;
 use http::reader::{Reader, Rejects};
 use http::request::Request;
 use spread::Spread;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -114,12 +115,15 @@ pub struct Survey {
     pub hosts: BTreeMap<String, u64>,
     /// From the first request to the last.
     pub span: Duration,
-    /// Requests that will be sent and lie more than ten minutes behind one before them.
+    /// Requests that will be sent and lie more than ten minutes behind one before them, many in a row.
     pub behind: u64,
 }
 
 /// A line is written when its answer ends, and few answers take so long: what lies further behind is not in the order of its times.
 const BEHIND: Duration = Duration::from_secs(600);
+
+/// So many of them in a row: fewer, among others, are sent where they stand, as downloads and web sockets that are logged when they end.
+const BEHIND_IN_A_ROW: u64 = 20;
 
 /// The largest share of such requests: above it many are sent at one moment, and none at its own.
 const BEHIND_SHARE_MAX: f64 = 0.05;
@@ -134,7 +138,7 @@ impl Log {
     /// When it can't be read.
     pub fn survey(&self) -> Result<Survey, Error> {
         let mut survey = Survey::default();
-        let (mut first, mut latest) = (None, i64::MIN);
+        let (mut first, mut latest, mut in_a_row) = (None, i64::MIN, 0_u64);
         let behind = BEHIND.as_micros() as i64;
         let reader = self.each(|entry| {
             let first = *first.get_or_insert(entry.unix_microseconds);
@@ -145,7 +149,13 @@ impl Log {
             if self.takes(entry) {
                 survey.requests += 1;
                 latest = latest.max(entry.unix_microseconds);
-                survey.behind += u64::from(latest.saturating_sub(entry.unix_microseconds) > behind);
+                let is_behind = latest.saturating_sub(entry.unix_microseconds) > behind;
+                in_a_row = if is_behind { in_a_row + 1 } else { 0 };
+                survey.behind += match in_a_row.cmp(&BEHIND_IN_A_ROW) {
+                    Ordering::Less => 0,
+                    Ordering::Equal => BEHIND_IN_A_ROW,
+                    Ordering::Greater => 1,
+                };
             }
         })?;
         survey.lines = reader.lines();
@@ -369,8 +379,9 @@ pub fn disordered(survey: &Survey, pace: Pace) -> Option<String> {
     is_disordered.then(|| {
         let (behind, minutes, most) = (survey.behind, BEHIND.as_secs() / 60, BEHIND_SHARE_MAX * 100.0);
         format!(
-            "{behind} of {} requests lie more than {minutes} minutes behind one that stands before them, and with `speed` at most \
-             {most:.0} % may: they would all be sent at once; join logs in the order of their times, or look for a line with a wrong time",
+            "{behind} of {} requests lie more than {minutes} minutes behind one that stands before them, many in a row, and \
+             with `speed` at most {most:.0} % may: they would all be sent at once; join logs in the order of their times, or \
+             look for a line with a wrong time",
             survey.requests
         )
     })

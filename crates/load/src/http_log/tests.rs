@@ -95,6 +95,9 @@ fn a_log_that_goes_back_in_time_is_not_replayed_by_its_times() {
     assert!(said(hour(24) + &hour(0), logged).is_some_and(|said| said.starts_with("60 of 120 requests")));
     assert_eq!(said(hour(24) + &hour(0), Pace::Closed), None, "nobody looks at its times");
     assert_eq!(said(hour(24) + &line(24, 0).repeat(3), logged), None);
+    // Apache's time is that of the request, and it logs a web socket when it is closed.
+    let with_sockets = (0..60).map(|minute| line(27, minute) + &line(24, minute)).collect::<String>();
+    assert_eq!(said(with_sockets, logged), None, "each is sent beside its neighbours");
 }
 
 /// Nobody changes to another protocol, is late or leaves again.
