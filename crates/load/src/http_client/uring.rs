@@ -62,8 +62,8 @@ struct Line {
     is_connecting: bool,
     /// The address to open when the connect of the closed one is over: its chain must not go on with the new socket.
     opens_later: Option<usize>,
-    /// Requests that connections before this one did not finish sending: the kernel may look at them until the ring ends.
-    abandoned: Vec<Vec<u8>>,
+    /// Requests that connections before this one did not finish sending, by generation: the kernel may look at them until it tells of that send.
+    abandoned: Vec<(u32, Vec<u8>)>,
 }
 
 /// What a completion is of.
@@ -135,6 +135,9 @@ impl Uring {
         let at = &mut self.lines[line];
         if matches!(op, Op::Connect) {
             at.is_connecting = false;
+        }
+        if at.generation != generation && matches!(op, Op::Send) {
+            at.abandoned.retain(|(of, _)| *of != generation);
         }
         if at.generation == generation {
             let result = entry.result();
@@ -245,11 +248,12 @@ impl Network for Uring {
         if !std::mem::take(&mut at.is_open) {
             return;
         }
-        at.generation = (at.generation + 1) & GENERATION_MASK;
+        let generation = at.generation;
+        at.generation = (generation + 1) & GENERATION_MASK;
         let under_way = std::mem::take(&mut at.is_receiving) | at.is_sending;
         if std::mem::take(&mut at.is_sending) {
             let request = std::mem::replace(&mut at.request, Vec::with_capacity(SMALL_BYTES));
-            at.abandoned.push(request);
+            at.abandoned.push((generation, request));
         }
         let tag = tag(line, Op::Close, at.generation);
         if under_way {
@@ -360,5 +364,33 @@ impl Drop for Uring {
         let _ = self.ring.submitter().register_sync_cancel(None, cancel);
         let _ = self.ring.submitter().unregister_buf_ring(GROUP);
         let _ = self.ring.submitter().unregister_files();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// The peer reads nothing, and two sockets hold less.
+    #[test]
+    fn a_request_that_is_given_up_goes_when_its_send_is_over() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let mut ring = Uring::set_up(&[address], 1, true).expect("io_uring can be used here");
+        let until = Instant::now() + Duration::from_secs(20);
+        ring.request(0).resize(16 << 20, b'x');
+        ring.open(0, 0);
+        let mut is_connected = false;
+        while !is_connected && Instant::now() < until {
+            let wait = Wait { events: 1, until };
+            ring.wait(wait, &mut |_, event, _| is_connected |= matches!(event, Event::Connected)).expect("waited");
+        }
+        ring.close(0);
+        assert_eq!((is_connected, ring.lines[0].abandoned.len()), (true, 1));
+        while !ring.lines[0].abandoned.is_empty() && Instant::now() < until {
+            ring.wait(Wait { events: 1, until }, &mut |_, _, _| {}).expect("waited");
+        }
+        assert_eq!(ring.lines[0].abandoned.len(), 0);
     }
 }
