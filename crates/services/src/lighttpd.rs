@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub static KIND: Kind = Kind {
     name: "lighttpd",
     summary: "lighttpd, with PHP as CGI or FastCGI",
-    example: "[service.lighttpd]\nphp = \"cgi\"\nsettings = { \"server.max-connections\" = 500 }\n",
+    example: "[service.lighttpd]\nphp = \"cgi\"\nsettings = { \"server.max-connections\" = 400 }\n",
     settings: SETTINGS,
     listens: true,
     is_database: false,
@@ -32,7 +32,7 @@ const SETTINGS: &[Setting] = &[
     Setting::new("php_processes", Is::Integer { min: 1, max: 10_000 }, "4")
         .help("Processes of PHP that stay, with `fastcgi`."),
     Setting::new("settings", Is::Table, "{}").help(
-        "Directives: settings = { \"server.max-connections\" = 500 }. What lighttpd refuses is shown in its words.",
+        "Directives: settings = { \"server.max-connections\" = 400 }. What lighttpd refuses is shown in its words.",
     ),
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,
