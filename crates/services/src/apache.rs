@@ -9,6 +9,7 @@ use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
 use crate::web::{self, Installed, Launch, Told, WebServer, WebSettings};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -195,9 +196,14 @@ impl ServiceSettings for ApacheSettings {
             problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
         }
         problems.extend(self.php.problems());
-        let in_vain = self.php.asked().filter(|_| self.php_form == PhpForm::Fpm);
-        problems.extend(in_vain.map(|name| format!("{name}: PHP-FPM runs the pages, so set `service.php-fpm.{name}`")));
         problems
+    }
+
+    /// A setting that PHP-FPM has alike may stand here, too: a study of both forms of PHP sets it for each.
+    fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        let in_vain = self.php.asked_beside(&php_fpm::php_of(services)).filter(|_| self.php_form == PhpForm::Fpm);
+        let problem = |name: &str| format!("{name}: PHP-FPM runs the pages, so set `service.php-fpm.{name}`");
+        in_vain.map(problem).into_iter().collect()
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
@@ -384,17 +390,22 @@ mod tests {
 
     #[test]
     fn settings_of_php_stand_where_it_runs() {
-        let problems = |php: &str, changes: serde_json::Value| {
+        let problems = |php: &str, changes: &Value, of_fpm: &Value| {
             let mut asked = json!({ "php": php, "mpm": "prefork" });
             asked.as_object_mut().expect("a table").extend(changes.as_object().expect("a table").clone());
-            parameters(asked).problems()
+            let of_fpm = settings::check_all(php_fpm::KIND.settings, of_fpm.as_object().expect("a table"));
+            let services = BTreeMap::from([(php_fpm::KIND.name.to_string(), of_fpm.expect("right"))]);
+            parameters(asked).problems_beside(&services)
         };
-        let asked = [json!({ "opcache": false }), json!({ "apcu": true }), json!({ "php_settings": { "a": 1 } })];
-        for (changes, name) in asked.into_iter().zip(["opcache", "apcu", "php_settings"]) {
-            assert!(problems("fpm", changes.clone())[0].ends_with(&format!("`service.php-fpm.{name}`")));
-            assert_eq!(problems("module", changes), [""; 0]);
+        let (asked, none) =
+            ([json!({ "opcache": false }), json!({ "apcu": true }), json!({ "php_settings": { "a": 1 } })], json!({}));
+        for (changes, name) in asked.iter().zip(["opcache", "apcu", "php_settings"]) {
+            assert!(problems("fpm", changes, &none)[0].ends_with(&format!("`service.php-fpm.{name}`")));
+            assert_eq!(problems("module", changes, &none), [""; 0]);
+            assert_eq!(problems("fpm", changes, changes), [""; 0], "a study of both forms has both");
         }
-        assert_eq!(problems("fpm", json!({})), [""; 0]);
+        assert_eq!(problems("fpm", &none, &asked[0]), [""; 0]);
+        assert_eq!(parameters(json!({ "php": "fpm", "apcu": true })).problems_beside(&BTreeMap::new()).len(), 1);
     }
 
     #[test]

@@ -62,10 +62,14 @@ impl Php {
         (self.apcu && !has_apcu).then(|| Missing::package("PHP's extension APCu", "php-apcu"))
     }
 
-    /// The first setting of it that the study has otherwise than by default.
-    pub fn asked(&self) -> Option<&'static str> {
-        let of_switch = if self.opcache { self.apcu.then_some(APCU.name) } else { Some(OPCACHE.name) };
-        of_switch.or((!self.settings.is_empty()).then_some(SETTINGS.name))
+    /// The first setting of it that the study has otherwise than by default, and otherwise than another PHP has it.
+    pub fn asked_beside(&self, other: &Php) -> Option<&'static str> {
+        let asked = [
+            (OPCACHE.name, !self.opcache && other.opcache),
+            (APCU.name, self.apcu && !other.apcu),
+            (SETTINGS.name, !self.settings.is_empty() && *self.settings != *other.settings),
+        ];
+        asked.into_iter().find_map(|(name, is_asked)| is_asked.then_some(name))
     }
 
     /// Problems of its settings.

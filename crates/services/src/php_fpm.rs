@@ -8,6 +8,7 @@ use crate::service::{
 use crate::web;
 use nix::sys::signal::Signal;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -35,6 +36,11 @@ const SETTINGS: &[Setting] = &[
     php::SETTINGS,
     web::DATA,
 ];
+
+/// PHP as a study's services have it here.
+pub fn php_of(services: &BTreeMap<String, Map<String, Value>>) -> Php {
+    services.get(KIND.name).map_or_else(|| settings::typed(&settings::defaults(SETTINGS)), settings::typed)
+}
 
 /// `php` of web servers that run no PHP themselves.
 pub const BEHIND: Setting = Setting::new("php", Is::Choice(&["none", "fpm"]), "none")

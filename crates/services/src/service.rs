@@ -59,6 +59,11 @@ pub trait ServiceSettings {
     /// Problems of the settings as a whole.
     fn problems(&self) -> Vec<String>;
 
+    /// Problems beside the settings of the study's services.
+    fn problems_beside(&self, _services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Opens it.
     ///
     /// # Errors

@@ -121,4 +121,13 @@ pub trait Catalogue {
     fn service_problems(&self, _name: &str, _settings: &Map<String, Value>) -> Vec<String> {
         Vec::new()
     }
+    /// Problems of a service's settings beside those of the study's services.
+    fn service_problems_beside(
+        &self,
+        _name: &str,
+        _settings: &Map<String, Value>,
+        _services: &BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -74,4 +74,8 @@ impl Catalogue for BuiltIn {
     fn service_problems(&self, name: &str, settings: &Map<String, Value>) -> Vec<String> {
         services::kind(name).map_or_else(Vec::new, |kind| (kind.read)(settings).problems())
     }
+
+    fn service_problems_beside(&self, name: &str, settings: &Map<String, Value>, services: &Tables) -> Vec<String> {
+        services::kind(name).map_or_else(Vec::new, |kind| (kind.read)(settings).problems_beside(services))
+    }
 }

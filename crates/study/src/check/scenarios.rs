@@ -91,7 +91,8 @@ fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a s
         told.collect::<Vec<_>>()
     };
     let of_service = |(service, settings): (&String, &Map<String, Value>)| {
-        let problems = catalogue.service_problems(service, settings).into_iter();
+        let beside = catalogue.service_problems_beside(service, settings, &base.services);
+        let problems = catalogue.service_problems(service, settings).into_iter().chain(beside);
         problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
     };
     let storage =

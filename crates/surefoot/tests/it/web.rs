@@ -211,6 +211,25 @@ fn every_stack_answers_its_site() {
     world.assert_nothing_left();
 }
 
+/// A factor sets what Apache's module and PHP-FPM have alike for each of them.
+#[test]
+fn both_forms_of_php_are_crossed_with_a_setting_of_both() {
+    let world = World::new();
+    let plan = |of_fpm: [&str; 2]| {
+        let [off, on] = of_fpm;
+        let factors = format!(
+            "php = {{ module = {{ service.apache.php = \"module\" }}, fpm = {{ service.apache.php = \"fpm\" }} }}\n\
+             cache = {{ off = {{ service.apache.opcache = false{off} }}, on = {{ service.apache.opcache = true{on} }} }}"
+        );
+        let load = "[workload.http-load]\nserver = \"apache\"\nsite = \"sqlite-page\"\n";
+        let nginx = "[service.nginx]\nsettings = { worker_processes = 1 }";
+        world.write("s.toml", study(&factors, load).replace(nginx, "[service.apache]\nmpm = \"prefork\""));
+        world.surefoot(&["plan", "s.toml"])
+    };
+    plan([", service.php-fpm.opcache = false", ", service.php-fpm.opcache = true"]).status(0);
+    plan(["", ""]).status(2).says("PHP-FPM runs the pages, so set `service.php-fpm.opcache`");
+}
+
 #[test]
 fn a_setting_that_php_does_not_know_fails_the_trial() {
     let world = World::new();
