@@ -4,7 +4,9 @@
 
 use crate::effect::Effects;
 use crate::php::{self, Php};
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_among, is_name,
+};
 use crate::web::{self, Installed, Launch, WebServer, WebSettings};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
@@ -93,7 +95,7 @@ impl ServiceSettings for LighttpdSettings {
 
     /// With `:=` a directive may stand there already; with `=` lighttpd refuses the second one.
     fn files(&self, _setup: &Setup) -> Vec<Configuration> {
-        let lines = self.settings.iter().map(|(name, value)| format!("{name} := {}\n", written(value)));
+        let lines = self.settings.iter().map(|(name, value)| format!("{name} := {}\n", written(name, value)));
         let path = "/etc/lighttpd/conf-enabled/90-surefoot.conf".into();
         let after = vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf  # before it is started again".into()];
         let checks = vec!["lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()];
@@ -139,14 +141,15 @@ fn fewer_connections(messages: &str) -> Option<u64> {
     })
 }
 
+/// Numbers that lighttpd keeps in 32 bits. In quotes 1.4.56 to 1.4.64 would cut them to 16, too (`T_CONFIG_INT` in configfile-glue.c).
+const WIDE: &str = "server.chunkqueue-chunk-sz server.listen-backlog server.max-request-field-size server.max-request-size \
+     server.upload-temp-file-size";
+
 /// Numbers and lists stand as they are, all else in quotes. In quotes are numbers above 16 bits, too: of `server.max-fds` and its like
-/// lighttpd would cut off what does not fit, and refuses it in quotes (`T_CONFIG_SHORT` in configfile-glue.c).
-fn written(value: &str) -> String {
-    if value.parse::<i64>().is_ok_and(|number| number <= i64::from(u16::MAX)) || value.starts_with('(') {
-        value.into()
-    } else {
-        format!("\"{value}\"")
-    }
+/// lighttpd would cut off what does not fit, and refuses it in quotes (`T_CONFIG_SHORT` there).
+fn written(name: &str, value: &str) -> String {
+    let fits = |number: i64| number <= i64::from(u16::MAX) || is_among(name, WIDE);
+    if value.parse::<i64>().is_ok_and(fits) || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
 }
 
 impl LighttpdSettings {
@@ -177,7 +180,7 @@ impl LighttpdSettings {
         let modules: Vec<String> = modules.iter().map(|module| format!("\"mod_{module}\"")).collect();
         let _ = writeln!(text, "server.modules = ( {} )", modules.join(", "));
         for (name, value) in &*self.settings {
-            let _ = writeln!(text, "{name} = {}", written(value));
+            let _ = writeln!(text, "{name} = {}", written(name, value));
         }
         if self.web.virtual_hosts {
             let _ = writeln!(text, "simple-vhost.server-root = \"{data}/site/\"\nsimple-vhost.document-root = \"/\"");
@@ -291,10 +294,14 @@ mod tests {
             json!({ "settings": { "server.port": 80, "server.max-fds": "1\nserver.port = 2", "server.tag": "x" } });
         let parameters = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
         assert_eq!((KIND.read)(&parameters).problems().len(), 2);
-        assert_eq!(
-            (written("65535"), written("x"), written("( \"a\" )")),
-            ("65535".into(), "\"x\"".into(), "( \"a\" )".into())
-        );
-        assert_eq!(written("65536"), "\"65536\"", "it would be 0");
+        for (name, value, expected) in [
+            ("server.max-fds", "65535", "65535"),
+            ("server.max-fds", "65536", "\"65536\""),
+            ("server.max-request-size", "102400", "102400"),
+            ("server.tag", "x", "\"x\""),
+            ("index-file.names", "( \"a\" )", "( \"a\" )"),
+        ] {
+            assert_eq!(written(name, value), expected);
+        }
     }
 }
