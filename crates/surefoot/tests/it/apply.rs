@@ -84,7 +84,7 @@ fn postgres_reads_the_file_that_is_printed() {
 /// A replica with another number would skip what comes from its primary, and InnoDB does not open tables by another page size.
 #[test]
 fn a_mariadb_that_has_data_and_replicas_keeps_them() {
-    let world = World::new();
+    let world = World::on_disk();
     let service = "[service.mariadb]\nbinary_log = true\n\
                    settings = { innodb_flush_log_at_trx_commit = 2, sort_buffer_size = \"3M\", innodb_page_size = \"8K\" }";
     let text = applied(&world, &study(service, &oltp("mariadb")), "oltp");

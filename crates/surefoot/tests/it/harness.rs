@@ -23,7 +23,7 @@ impl World {
     /// that it goes with them, even if they are killed.
     pub fn new() -> World {
         let world = World::on_disk();
-        own_mounts().and_then(|()| lay_tmpfs(world.path(), "")).expect("root may mount");
+        own_mounts().and_then(|()| lay_tmpfs(world.path(), "mode=700")).expect("root may mount");
         world
     }
 

@@ -5,9 +5,12 @@ use crate::harness::World;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Fields that may be otherwise in an answer of a version before 0.1.0: `remarks` were split in two, warnings are given of more, and of
-/// a resource that one side does not use the other side's mean is a geometric one.
-const LEFT_OUT: &[&str] = &["remarks", "warnings", "went_with"];
+/// Fields that may be otherwise in an answer of a version before 0.1.0: `remarks` were split in two, warnings are given of more, of a
+/// resource that one side does not use the other side's mean is a geometric one, and a trial is held against its own round's residual.
+const LEFT_OUT: &[&str] = &["remarks", "warnings", "went_with", "disturbed_trials"];
+
+/// Warnings that a released version gave and later ones do not: a drift is said where its slope is shown, not for any six rounds that stray.
+const TAKEN_BACK: &[(&str, &str)] = &[("0.1.0", "all scenarios together moved")];
 
 /// What follows from the level of a claim, which is half of what it was before schema version 6: so all answers of a study that is
 /// prolonged stay below the whole. These figures may be larger now, and never smaller.
@@ -108,9 +111,13 @@ fn each_released_version_s_results_give_the_same_answer() {
     let (world, folder) = (World::new(), folder("released"));
     let released = recorded(&folder);
     let schema = crate::schema::read(&world.surefoot(&["schema", "report"]).status(0).stdout, None);
-    for (version, recorded) in &released {
+    for (version, mut recorded) in released.clone() {
         let json = read_in_every_form(&world, &folder, &format!("{version}.surefoot"));
-        assert_alike(version, recorded, &json);
+        let taken_back = |warning: &Value| {
+            TAKEN_BACK.iter().any(|(of, words)| *of == version && warning["seen"].to_string().contains(words))
+        };
+        recorded["analysis"]["warnings"].as_array_mut().expect("warnings").retain(|warning| !taken_back(warning));
+        assert_alike(&version, &recorded, &json);
         assert_eq!(schema.judge(&json), Ok(()), "{version}");
     }
     world.surefoot(&["history", "."]).status(0).says("released");

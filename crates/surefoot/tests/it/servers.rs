@@ -69,7 +69,7 @@ fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
 
 #[test]
 fn mariadb_runs_and_loads_anew_when_asked() {
-    let world = World::new();
+    let world = World::on_disk();
     let factors = "\"service.mariadb.settings.innodb_flush_log_at_trx_commit\" = [1, 2]";
     world.write("s.toml", study("mariadb", factors, "[service.mariadb]\ndata = \"load\"\nbinary_log = true", "", ""));
     // Servers that are up at the same time would find each other's temporary tables in a shared /tmp.

@@ -288,7 +288,7 @@ fn every_workload_runs_on_a_real_filesystem() {
 
 #[test]
 fn rocksdb_says_what_it_flushed_and_is_refused_before_anything_is_made() {
-    let world = World::new();
+    let world = World::on_disk();
     let study = |keys: u32| {
         format!(
             "name = \"r\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"btrfs\"]\n\
