@@ -83,9 +83,16 @@ fn parse_words(line: &[u8]) -> Result<Entry<'_>, Reject> {
         Some(if text.raw == b"-" { Cow::Borrowed(&[][..]) } else { text.plain(text.raw) })
     };
     let (referer, agent) = (text().unwrap_or_default(), text().unwrap_or_default());
-    let host = host_of(&line[..bracket]).map(Cow::Borrowed);
-    let (method, target, bytes) = (Cow::Borrowed(method), request.plain(target), number(bytes));
-    Ok(Entry { host, unix_microseconds, method, target, status, bytes, referer, agent })
+    Ok(Entry {
+        host: host_of(&line[..bracket]).map(Cow::Borrowed),
+        unix_microseconds,
+        method: Cow::Borrowed(method),
+        target: request.plain(target),
+        status,
+        bytes: number(bytes),
+        referer,
+        agent,
+    })
 }
 
 /// The time, and where its bracket opens. An IPv6 host before it has brackets too.

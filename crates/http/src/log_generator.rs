@@ -231,10 +231,18 @@ impl<'a, D: FnMut() -> u64> Generator<'a, D> {
             *numbers.entry((host, asset.target.as_str())).or_insert(next)
         };
         let assets = pages.iter().map(|page| page.assets.iter().map(|asset| number(&page.host, asset)).collect());
-        let (assets, waiting, arrivals) = (assets.collect(), BinaryHeap::new(), Arrivals::of(shape));
-        let (pushed, lines, second) = (0, 0, (i64::MIN, String::new()));
-        let mut generator =
-            Generator { pages, shape, draw, popularity, assets, waiting, pushed, arrivals, lines, second };
+        let mut generator = Generator {
+            pages,
+            shape,
+            draw,
+            popularity,
+            assets: assets.collect(),
+            waiting: BinaryHeap::new(),
+            pushed: 0,
+            arrivals: Arrivals::of(shape),
+            lines: 0,
+            second: (i64::MIN, String::new()),
+        };
         generator.push(0, Event::Arrival);
         Ok(generator)
     }
@@ -255,9 +263,15 @@ impl<'a, D: FnMut() -> u64> Generator<'a, D> {
                 Event::Page(session) => self.see(session, microseconds),
                 Event::Asset { visitor, page, asset, is_cached } => {
                     let (page, asset) = (&self.pages[page], &self.pages[page].assets[asset]);
-                    let (host, target, referer) = (&*page.host, &*asset.target, (&*page.host, &*page.target));
-                    let (status, bytes) = if is_cached { (304, None) } else { (200, asset.bytes) };
-                    Request { microseconds, visitor, host, target, status, bytes, referer }
+                    Request {
+                        microseconds,
+                        visitor,
+                        host: &page.host,
+                        target: &asset.target,
+                        status: if is_cached { 304 } else { 200 },
+                        bytes: asset.bytes.filter(|_| !is_cached),
+                        referer: (&page.host, &page.target),
+                    }
                 }
             };
             self.write(&request, out);

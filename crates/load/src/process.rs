@@ -117,9 +117,14 @@ pub fn run(
     let _ = killpg(group(&child), Signal::SIGKILL);
     let (status, usage) = reap(&child).map_err(|source| refused("be waited for", source))?;
     let of = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    let [user_cpu_seconds, system_cpu_seconds] = [usage.ru_utime, usage.ru_stime].map(of);
-    let (stdout, stderr) = (stdout.text(), stderr.text());
-    let finished = Finished { status, seconds, user_cpu_seconds, system_cpu_seconds, stdout, stderr };
+    let finished = Finished {
+        status,
+        seconds,
+        user_cpu_seconds: of(usage.ru_utime),
+        system_cpu_seconds: of(usage.ru_stime),
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+    };
     match ended? {
         End::ByItself => Ok(finished),
         End::Interrupted => Err(Error::Interrupted),

@@ -337,9 +337,17 @@ pub struct Outcome {
 impl Outcome {
     /// Without figures yet.
     pub fn of(asked: Asked) -> Outcome {
-        let (metrics, notes, latencies, series) = (Vec::new(), Vec::new(), BTreeMap::new(), BTreeMap::new());
-        let (seconds, bytes_written, commits, transcript) = (0.0, 0, 0, None);
-        Outcome { asked, seconds, metrics, latencies, series, bytes_written, commits, notes, transcript }
+        Outcome {
+            asked,
+            seconds: 0.0,
+            metrics: Vec::new(),
+            latencies: BTreeMap::new(),
+            series: BTreeMap::new(),
+            bytes_written: 0,
+            commits: 0,
+            notes: Vec::new(),
+            transcript: None,
+        }
     }
 
     /// Without figures yet, of a load whose first error ends the run.

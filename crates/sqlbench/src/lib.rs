@@ -143,8 +143,11 @@ impl WorkloadSettings for Parameters {
 
     fn estimate(&self) -> Estimate {
         let share = self.tests().count() as f64 / TESTS.len() as f64;
-        let data_bytes = (BYTES_OF_SUITE * self.scale) as u64 + (64 << 20);
-        Estimate { data_bytes, load_seconds: 0.0, run_seconds: SECONDS_OF_SUITE * self.scale * share }
+        Estimate {
+            data_bytes: (BYTES_OF_SUITE * self.scale) as u64 + (64 << 20),
+            load_seconds: 0.0,
+            run_seconds: SECONDS_OF_SUITE * self.scale * share,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

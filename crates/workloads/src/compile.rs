@@ -124,9 +124,12 @@ impl WorkloadSettings for Parameters {
             None => self.files * generate::FILE_BYTES_MEAN,
         };
         let files = source as f64 / generate::FILE_BYTES_MEAN as f64;
-        let (load_seconds, run_seconds) = (source as f64 / 5e7, files * 0.3 / self.jobs as f64);
-        // The source, its copy, and what is built, rounded up.
-        Estimate { data_bytes: source * 4, load_seconds, run_seconds }
+        Estimate {
+            // The source, its copy, and what is built, rounded up.
+            data_bytes: source * 4,
+            load_seconds: source as f64 / 5e7,
+            run_seconds: files * 0.3 / self.jobs as f64,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

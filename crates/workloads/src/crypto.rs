@@ -97,17 +97,20 @@ impl Parameters {
         let mut all = Vec::new();
         for algorithm in self.algorithms() {
             let word = algorithm.word();
-            let metric = |what: &str, unit: &str| {
-                Metric::named(format!("{word}_{what}_per_second"), unit.into(), Direction::More)
-            };
             if algorithm.family == Family::Blocks {
-                all.extend(self.block_bytes.iter().map(|bytes| {
-                    let metrics = vec![metric(&format!("{bytes}_bytes"), "B/s")];
-                    Measurement { algorithm: algorithm.clone(), block_bytes: Some(*bytes), metrics }
+                all.extend(self.block_bytes.iter().map(|bytes| Measurement {
+                    algorithm: algorithm.clone(),
+                    block_bytes: Some(*bytes),
+                    metrics: vec![Metric::named(
+                        format!("{word}_{bytes}_bytes_per_second"),
+                        "B/s".into(),
+                        Direction::More,
+                    )],
                 }));
                 continue;
             }
-            let metrics = vec![metric("sign", "1/s"), metric("verify", "1/s")];
+            let metric = |what: &str| Metric::named(format!("{word}_{what}_per_second"), "1/s".into(), Direction::More);
+            let metrics = vec![metric("sign"), metric("verify")];
             all.push(Measurement { algorithm, block_bytes: None, metrics });
         }
         all

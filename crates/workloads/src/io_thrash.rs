@@ -138,8 +138,11 @@ impl WorkloadSettings for Parameters {
             SyncMode::Commit => self.streams * self.share_min().div_ceil(self.commit_ios),
             SyncMode::Epoch | SyncMode::None => 1,
         };
-        let run_seconds = self.ios as f64 * 6e-6 + flushes as f64 * 2e-3;
-        Estimate { data_bytes: self.file_bytes() + self.journal_bytes(), load_seconds: 0.0, run_seconds }
+        Estimate {
+            data_bytes: self.file_bytes() + self.journal_bytes(),
+            load_seconds: 0.0,
+            run_seconds: self.ios as f64 * 6e-6 + flushes as f64 * 2e-3,
+        }
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {

@@ -85,9 +85,15 @@ impl KeyValue {
             loaded.extend((0..parameters.records).map(value::key_number));
             loaded.sort_unstable();
         }
-        let (store, records) = (parameters.store(), Records::new(parameters.records));
-        let versions = parameters.mix().rewrites().then(|| Versions::new(places));
-        KeyValue { parameters, store, sessions: Vec::new(), records, versions, loaded, runs: 0 }
+        KeyValue {
+            store: parameters.store(),
+            sessions: Vec::new(),
+            records: Records::new(parameters.records),
+            versions: parameters.mix().rewrites().then(|| Versions::new(places)),
+            loaded,
+            runs: 0,
+            parameters,
+        }
     }
 
     fn rules(&self) -> Rules<'_> {
@@ -131,14 +137,25 @@ impl KeyValue {
         let mut all = Latency::default();
         counted.latencies.iter().for_each(|latency| all.merge(latency));
         let counts = counted.latencies.each_ref().map(|latency| latency.count() as f64);
-        let [_, updates, inserts, _, read_modify_writes] = counts;
+        let [reads, updates, inserts, scans, read_modify_writes] = counts;
         let operations = all.count() as f64;
         let Parameters { rate, time_seconds, .. } = self.parameters;
         let missed = if rate > 0.0 { ((rate * time_seconds).ceil() - operations).max(0.0) } else { 0.0 };
-        let behind = [counted.scanned as f64, counted.late as f64, missed, driven.seconds];
+        let values = [
+            operations / seconds,
+            operations,
+            reads,
+            updates,
+            inserts,
+            scans,
+            read_modify_writes,
+            counted.scanned as f64,
+            counted.late as f64,
+            missed,
+            driven.seconds,
+        ];
         let latency = workload::mean_and(&[0.50, 0.95, 0.99, 0.999, 1.0], &all);
-        let values = [operations / seconds, operations].into_iter().chain(counts).chain(behind).chain(latency);
-        let mut metrics = workload::figures(METRICS, values);
+        let mut metrics = workload::figures(METRICS, values.into_iter().chain(latency));
         metrics.extend(rewrite_seconds.map(|seconds| AOF_REWRITE_SECONDS.at(seconds)));
         let by_kind = KINDS.iter().zip(counted.latencies).filter(|(_, latency)| latency.count() > 0);
         let mut latencies: BTreeMap<String, Latency> =

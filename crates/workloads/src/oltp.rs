@@ -122,8 +122,11 @@ impl WorkloadSettings for Parameters {
 
     fn estimate(&self) -> Estimate {
         let rows = self.table_size * u64::from(self.tables);
-        let (data_bytes, load_seconds) = (rows * row_bytes(self.rows_like), rows as f64 / LOADED_ROWS_PER_SECOND);
-        Estimate { data_bytes, load_seconds, run_seconds: self.load.time_seconds }
+        Estimate {
+            data_bytes: rows * row_bytes(self.rows_like),
+            load_seconds: rows as f64 / LOADED_ROWS_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

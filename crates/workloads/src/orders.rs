@@ -110,9 +110,11 @@ impl WorkloadSettings for Parameters {
     }
 
     fn estimate(&self) -> Estimate {
-        let data_bytes = self.warehouses as u64 * tables::WAREHOUSE_BYTES;
-        let load_seconds = self.warehouses as f64 / LOADED_PER_SECOND;
-        Estimate { data_bytes, load_seconds, run_seconds: self.load.time_seconds }
+        Estimate {
+            data_bytes: self.warehouses as u64 * tables::WAREHOUSE_BYTES,
+            load_seconds: self.warehouses as f64 / LOADED_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

@@ -116,9 +116,12 @@ impl WorkloadSettings for Parameters {
     }
 
     fn estimate(&self) -> Estimate {
-        let data_bytes = Files::read(self).map_or(0, |files| files.data_bytes(self));
-        let load_seconds = data_bytes as f64 / LOADED_BYTES_PER_SECOND;
-        Estimate { data_bytes, load_seconds, run_seconds: self.load.time_seconds }
+        let bytes = Files::read(self).map_or(0, |files| files.data_bytes(self));
+        Estimate {
+            data_bytes: bytes,
+            load_seconds: bytes as f64 / LOADED_BYTES_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
     }
 
     /// The same files with the same variables give the same data.

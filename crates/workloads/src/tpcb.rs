@@ -86,8 +86,11 @@ impl WorkloadSettings for Parameters {
 
     fn estimate(&self) -> Estimate {
         let accounts = (self.scale * ACCOUNTS) as u64;
-        let (data_bytes, load_seconds) = (accounts * ACCOUNT_BYTES, accounts as f64 / LOADED_PER_SECOND);
-        Estimate { data_bytes, load_seconds, run_seconds: self.load.time_seconds }
+        Estimate {
+            data_bytes: accounts * ACCOUNT_BYTES,
+            load_seconds: accounts as f64 / LOADED_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

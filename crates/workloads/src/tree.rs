@@ -80,8 +80,11 @@ impl WorkloadSettings for Parameters {
             None => self.files * generate::FILE_BYTES_MEAN,
         };
         let files = self.archive.as_ref().map_or(self.files, |_| content / generate::FILE_BYTES_MEAN);
-        let (load_seconds, run_seconds) = (content as f64 / 1e8, files as f64 * 12.0 / 25_000.0);
-        Estimate { data_bytes: content + files * 4096, load_seconds, run_seconds }
+        Estimate {
+            data_bytes: content + files * 4096,
+            load_seconds: content as f64 / 1e8,
+            run_seconds: files as f64 * 12.0 / 25_000.0,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

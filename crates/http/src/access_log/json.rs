@@ -49,12 +49,16 @@ pub fn parse(line: &[u8]) -> Result<Entry<'static>, Reject> {
         },
     };
     let status = first(STATUS).and_then(number).filter(|status| (100.0..600.0).contains(status)).ok_or(Reject::Json)?;
-    let host = text(HOST).map(|host| Cow::Owned(without_port(&host).to_vec()));
-    let unix_microseconds = first(TIME).and_then(microseconds).ok_or(Reject::Time)?;
-    let (status, bytes) = (status as u16, first(BYTES).and_then(number).map(|bytes| bytes as u64));
-    let [referer, agent] = [REFERER, AGENT].map(|names| text(names).unwrap_or_default());
-    let [method, target, referer, agent] = [method, target, referer, agent].map(Cow::Owned);
-    Ok(Entry { host, unix_microseconds, method, target, status, bytes, referer, agent })
+    Ok(Entry {
+        host: text(HOST).map(|host| Cow::Owned(without_port(&host).to_vec())),
+        unix_microseconds: first(TIME).and_then(microseconds).ok_or(Reject::Time)?,
+        method: Cow::Owned(method),
+        target: Cow::Owned(target),
+        status: status as u16,
+        bytes: first(BYTES).and_then(number).map(|bytes| bytes as u64),
+        referer: Cow::Owned(text(REFERER).unwrap_or_default()),
+        agent: Cow::Owned(text(AGENT).unwrap_or_default()),
+    })
 }
 
 fn number(value: &Value) -> Option<f64> {

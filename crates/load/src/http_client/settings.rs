@@ -219,16 +219,26 @@ pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
     // No answer is not a fast one: what there was none of is left out.
     let means = [&tally.total, &tally.connect, &tally.connection, &tally.response, &tally.transfer]
         .map(|latency| if latency.count() > 0 { latency.microseconds_mean() } else { f64::NAN });
-    let (connections, body_bytes) = (tally.connections as f64, tally.body_bytes as f64);
-    // There are none where requests have a schedule.
-    let sessions = if tally.sessions > 0 { tally.sessions as f64 / seconds } else { f64::NAN };
-    let sent = [tally.requests as f64, tally.answers as f64, connections / seconds, connections, sessions];
-    let bytes = [tally.received_bytes as f64 / seconds, body_bytes / seconds, body_bytes / tally.right.max(1) as f64];
+    let sent = [
+        tally.requests as f64,
+        tally.answers as f64,
+        tally.connections as f64 / seconds,
+        tally.connections as f64,
+        // There are none where requests have a schedule.
+        if tally.sessions > 0 { tally.sessions as f64 / seconds } else { f64::NAN },
+        tally.received_bytes as f64 / seconds,
+        tally.body_bytes as f64 / seconds,
+        tally.body_bytes as f64 / tally.right.max(1) as f64,
+    ];
     let classes = tally.classes.map(|answers| answers as f64);
-    let cpu_microseconds = tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6;
-    let own = [tally.late as f64, tally.resent as f64, cpu_microseconds, tally.uring_threads as f64];
-    let values = [tally.right as f64 / seconds].into_iter().chain(means).chain(sent).chain(bytes);
-    let mut metrics = workload::figures(METRICS, values.chain(classes).chain(own));
+    let own = [
+        tally.late as f64,
+        tally.resent as f64,
+        tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6,
+        tally.uring_threads as f64,
+    ];
+    let values = [tally.right as f64 / seconds].into_iter().chain(means).chain(sent).chain(classes).chain(own);
+    let mut metrics = workload::figures(METRICS, values);
     metrics.retain(|measured| measured.value.is_finite());
     Outcome {
         seconds,

@@ -155,9 +155,15 @@ struct Line {
 
 impl Line {
     fn new(session: Box<dyn Session>, random: Random, pipeline: usize) -> Line {
-        let idle = || {
-            let (kind, key, began, check) = (Kind::Read, value::key(0), Instant::now(), Check::default());
-            Operation { kind, record: 0, field: 0, number: 0, key, began, check, write: None }
+        let idle = || Operation {
+            kind: Kind::Read,
+            record: 0,
+            field: 0,
+            number: 0,
+            key: value::key(0),
+            began: Instant::now(),
+            check: Check::default(),
+            write: None,
         };
         let operations = std::iter::repeat_with(idle).take(pipeline).collect();
         Line { session, random, operations, open: 0, due: None }

@@ -163,8 +163,11 @@ impl WorkloadSettings for Parameters {
     }
 
     fn estimate(&self) -> Estimate {
-        let load_seconds = self.records as f64 / LOADED_PER_SECOND;
-        Estimate { data_bytes: 2 * self.data_bytes(), load_seconds, run_seconds: self.time_seconds }
+        Estimate {
+            data_bytes: 2 * self.data_bytes(),
+            load_seconds: self.records as f64 / LOADED_PER_SECOND,
+            run_seconds: self.time_seconds,
+        }
     }
 
     fn problems(&self) -> Vec<String> {

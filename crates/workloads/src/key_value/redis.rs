@@ -30,10 +30,16 @@ impl Redis {
         let (client, shape) = (connect(place)?, self.0);
         let of_key = |words: usize, word: &[u8]| written(Some(words), &[word], Some(KEY_LENGTH));
         let of_field = |name: &Vec<u8>| [END, &written(None, &[name], Some(shape.length))].concat();
-        let (read, update) = (of_key(2, b"HGETALL"), of_key(4, b"HSET"));
-        let field = names.iter().map(of_field).collect();
-        let (expected, found) = (VecDeque::new(), Vec::new());
-        Ok(RedisSession { shape, read, update, field, names, client, expected, found })
+        Ok(RedisSession {
+            shape,
+            read: of_key(2, b"HGETALL"),
+            update: of_key(4, b"HSET"),
+            field: names.iter().map(of_field).collect(),
+            names,
+            client,
+            expected: VecDeque::new(),
+            found: Vec::new(),
+        })
     }
 }
 

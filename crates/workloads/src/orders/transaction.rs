@@ -131,9 +131,17 @@ impl Inputs {
         if let Some(last) = lines.last_mut().filter(|_| uniform(random, 1, 100) == 1) {
             last.item = ITEMS + 1;
         }
-        let amount_cents = uniform(random, 100, 500_000);
-        let (carrier, threshold) = (uniform(random, 1, 10), uniform(random, 10, 20));
-        Inputs { kind, warehouse, district, customer, customer_at, lines, amount_cents, carrier, threshold }
+        Inputs {
+            kind,
+            warehouse,
+            district,
+            customer,
+            customer_at,
+            lines,
+            amount_cents: uniform(random, 100, 500_000),
+            carrier: uniform(random, 1, 10),
+            threshold: uniform(random, 10, 20),
+        }
     }
 
     /// The statements that are sure to come, each with the line or district that it is for.
@@ -157,9 +165,18 @@ impl Inputs {
                 by_name.into_iter().chain(tail).map(|sql| (sql, 0)).collect()
             }
             Kind::Delivery => {
-                let head = [Sql::OldestNewOrder, Sql::DeleteNewOrder, Sql::CustomerOfOrder, Sql::CarryOrder];
-                let tail = [Sql::DeliverLines, Sql::SumOfLines, Sql::DeliverToCustomer];
-                let of_district = |district: usize| head.into_iter().chain(tail).map(move |sql| (sql, district));
+                let of_district = |district: usize| {
+                    [
+                        Sql::OldestNewOrder,
+                        Sql::DeleteNewOrder,
+                        Sql::CustomerOfOrder,
+                        Sql::CarryOrder,
+                        Sql::DeliverLines,
+                        Sql::SumOfLines,
+                        Sql::DeliverToCustomer,
+                    ]
+                    .map(|sql| (sql, district))
+                };
                 (1..=DISTRICTS as usize).flat_map(of_district).collect()
             }
             Kind::StockLevel => [Sql::NextOrderOfDistrict, Sql::LowStock].map(|sql| (sql, 0)).to_vec(),

@@ -32,12 +32,19 @@ const MEAN: &str = "latency_microseconds_mean";
 
 /// Of one run.
 pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
-    let Tally { seconds, right, sessions, refused_as_logged, refused_otherwise, answered_now, .. } = tally;
-    let Tally { rows_known, rows_differ, late, .. } = tally;
-    let counts = [right, sessions, refused_as_logged, refused_otherwise, answered_now, rows_known, rows_differ, late];
-    let latency = mean_and(&[0.50, 0.95, 0.99, 0.999, 1.0], &tally.latency);
-    let counts = counts.into_iter().map(|count| count as f64);
-    let values = [right as f64 / seconds].into_iter().chain(counts).chain([seconds]).chain(latency);
+    let values = [
+        tally.right as f64 / tally.seconds,
+        tally.right as f64,
+        tally.sessions as f64,
+        tally.refused_as_logged as f64,
+        tally.refused_otherwise as f64,
+        tally.answered_now as f64,
+        tally.rows_known as f64,
+        tally.rows_differ as f64,
+        tally.late as f64,
+        tally.seconds,
+    ];
+    let values = values.into_iter().chain(mean_and(&[0.50, 0.95, 0.99, 0.999, 1.0], &tally.latency));
     let asked = Asked {
         what: "statements".into(),
         total: tally.asked(),
@@ -45,7 +52,7 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
         limit: Limit::of(pace != Pace::Closed, errors_max),
     };
     Outcome {
-        seconds,
+        seconds: tally.seconds,
         metrics: figures(METRICS, values),
         notes: notes(log, &tally),
         latencies: BTreeMap::from([("statement".to_string(), tally.latency)]),

@@ -23,9 +23,19 @@ impl Spelling {
             let _ = write!(text, "{number}");
             return;
         }
-        for (place, digit) in number.to_string().bytes().enumerate() {
-            text.push_str(if place > 0 { " " } else { "" });
-            text.push_str(WORDS[usize::from(digit - b'0')]);
+        let mut digits = [0_u8; 20];
+        let mut count = 0;
+        let mut rest = number;
+        while count == 0 || rest > 0 {
+            digits[count] = (rest % 10) as u8;
+            rest /= 10;
+            count += 1;
+        }
+        for index in (0..count).rev() {
+            text.push_str(WORDS[usize::from(digits[index])]);
+            if index > 0 {
+                text.push(' ');
+            }
         }
     }
 
