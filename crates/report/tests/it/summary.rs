@@ -125,7 +125,7 @@ fn two_are_open() {
             ext4 (baseline)                998      939–1,060  0.97× (0.90–1.05)  keeps all
             How sure: 95 %, over 8 rounds; a true difference of 13.7 % would be found in 8 of 10 such studies.
             What would change it: `surefoot run fs.toml --rounds 43` narrows intervals to ±3 % in 41 min more.
-            2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+            1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
               filesystems.html
         "#]],
     );
@@ -168,7 +168,7 @@ fn it_is_too_early() {
             How sure: not yet, after 8 rounds; a true difference of 2.5 times would be found in 8 of 10 such
               studies.
             What would change it: `surefoot run fs.toml --rounds 56` narrows intervals to ±20 % in 56 min more.
-            2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+            1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
               filesystems.html
         "#]],
     );
@@ -493,7 +493,7 @@ fn more_rounds_are_asked_for_as_the_study_was() {
         What would change it: `surefoot run fs.toml --rounds 43 --time 49min` narrows intervals to ±3 % in
           41 min more.
         What would change it: the same command with `--rounds 43` narrows intervals to ±3 % in 41 min more.
-        2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+        1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
         What would change it: the same command with `--rounds 43` narrows intervals to ±3 % in 41 min more.
     "#]]
     .assert_eq(&shown.concat());

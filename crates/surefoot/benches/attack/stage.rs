@@ -29,7 +29,7 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(is_test: bool, seed: u64, kills: Option<usize>) -> Stage {
-        let (world, random) = (World::new(), Random::new(seed));
+        let (world, random) = (World::on_disk(), Random::new(seed));
         println!("seed {seed}, in {}", world.path().display());
         Stage {
             world,
