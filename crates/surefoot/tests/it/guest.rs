@@ -18,8 +18,7 @@ pub const USER: u32 = 65534;
 pub fn of_ordinary_user() -> (World, PathBuf) {
     let world = World::new();
     std::os::unix::fs::chown(world.path(), Some(USER), Some(USER)).expect("chown");
-    let binary = world.path().join("surefoot");
-    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
+    let binary = world.copy_of_surefoot();
     (world, binary)
 }
 

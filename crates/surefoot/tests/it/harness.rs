@@ -44,6 +44,15 @@ impl World {
         path
     }
 
+    /// A copy of the binary in the folder, made by another process: what this one has open for writing, a test beside it hands on to what it
+    /// starts just then, and a file that is open for writing can't be started.
+    pub fn copy_of_surefoot(&self) -> PathBuf {
+        let copy = self.path().join("surefoot");
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_surefoot")).arg(&copy).status();
+        assert!(copied.is_ok_and(|status| status.success()), "no copy of the binary");
+        copy
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_surefoot"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null()).env_remove("COLUMNS");

@@ -64,9 +64,7 @@ fn every_output_that_is_asked_for_is_written() {
 fn who_lacks_the_program_for_pdfs_is_told_of_its_package() {
     let world = measured();
     // Beside this copy there is none.
-    let alone = world.path().join("surefoot");
-    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &alone).expect("a copy");
-    let mut command = std::process::Command::new(alone);
+    let mut command = std::process::Command::new(world.copy_of_surefoot());
     command.args(["report", "s.surefoot", "--pdf", "s.pdf"]).env("PATH", "/nowhere").current_dir(world.path());
     said(&command.output().expect("it starts")).status(5).says("hint: install the package surefoot-pdf, which");
     assert!(!world.path().join("s.pdf").exists());

@@ -568,8 +568,7 @@ fn without_root_a_server_runs_in_a_directory_as_its_user() {
     let storage = format!("device = \"dir\"\npath = {home:?}");
     let text = study("postgres", "\"workload.oltp.threads\" = [1, 2]", "", "", "").replace("threads = 2\n", "");
     world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"320MiB\"", &storage));
-    let binary = world.path().join("surefoot");
-    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
+    let binary = world.copy_of_surefoot();
     let mut command = std::process::Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "s.toml"]);
     let output = command.current_dir(world.path()).output().expect("setpriv is part of util-linux");

@@ -182,8 +182,7 @@ fn a_directory_needs_no_root() {
     );
     world.write("home.toml", study);
     // The binary lies where nobody may look; a copy does not.
-    let binary = world.path().join("surefoot");
-    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
+    let binary = world.copy_of_surefoot();
     let run = |more: &[&str]| {
         let mut command = std::process::Command::new("setpriv");
         command
