@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// All tests that run at a time have up to 10 GB in memory; where less is left than this, the next lie on the disk.
+const MEMORY_LEFT_BYTES: u64 = 8 << 30;
+
 /// A test's world.
 pub struct World {
     folder: tempfile::TempDir,
@@ -19,11 +22,13 @@ pub struct Said {
 }
 
 impl World {
-    /// In memory: whole images are written in most tests, and all waited for one disk. Seen by this test's thread and what it starts, so
-    /// that it goes with them, even if they are killed.
+    /// In memory, where there is enough of it: whole images are written in most tests, and all waited for one disk. Seen by this test's
+    /// thread and what it starts, so that it goes with them, even if they are killed.
     pub fn new() -> World {
         let world = World::on_disk();
-        own_mounts().and_then(|()| lay_tmpfs(world.path(), "mode=700")).expect("root may mount");
+        if observe::machine::available_bytes() > MEMORY_LEFT_BYTES {
+            own_mounts().and_then(|()| lay_tmpfs(world.path(), "mode=700")).expect("root may mount");
+        }
         world
     }
 
