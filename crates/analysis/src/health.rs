@@ -266,7 +266,7 @@ impl Without {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ledger::model::TrialState;
+    use crate::fixtures::{baseline, trial};
 
     /// A trial in a container that may make no namespaces: its own server was "something else" that was busy beside it.
     #[test]
@@ -305,48 +305,19 @@ mod tests {
     /// The baseline of a round of two groups: what was stolen in the first of them was forgotten.
     #[test]
     fn a_rounds_load_is_that_of_all_its_groups() {
-        let trial = |group: u32| Trial {
-            id: i64::from(group),
-            scenario: "a".into(),
-            phase: Phase::Main,
-            round: 0,
-            position: 0,
-            group: Some(group),
-            member: None,
-            seed: 1,
-            state: TrialState::Finished,
-            started: 0.0,
-            ended: None,
-            failure: None,
-            steps: Vec::new(),
-            facts: BTreeMap::new(),
-            commands: Vec::new(),
-            warnings: Vec::new(),
-            notes: Vec::new(),
-            transcripts: Vec::new(),
-        };
         let run = |(trial, stolen): (i64, f64)| {
             let all = [("cpu_idle_share", 0.5), ("cpu_steal_share", stolen)];
             let metrics = all.into_iter().map(|(name, value)| (name.into(), value)).collect();
             RunRow { id: trial, trial, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics }
         };
-        let (trials, runs) = ([trial(0), trial(1)], [(0, 0.5), (1, 0.0)].map(run));
+        let (trials, runs) = ([trial(0, "a", 0), trial(1, "a", 1)], [(0, 0.5), (1, 0.0)].map(run));
         let counting = Counting {
             trials: trials.iter().map(|trial| (trial.id, trial)).collect(),
             runs: runs.iter().map(|run| (run.trial, vec![run])).collect(),
             warm_ups: BTreeMap::new(),
             failed: Vec::new(),
         };
-        let scenario = Scenario {
-            label: "a".into(),
-            levels: BTreeMap::new(),
-            workload: "oltp".into(),
-            primary_metric: "transactions_per_second".into(),
-            control: false,
-            baseline: true,
-            durability: observe::durability::Durability::full(),
-            settings: serde_json::Value::Null,
-        };
+        let scenario = baseline(serde_json::Value::Null);
         let found = health(&counting, &Details::default(), Order::Turns, &scenario);
         assert_eq!(found.loads[&0].steal, Some(0.25));
     }

@@ -16,6 +16,8 @@ pub mod details;
 pub mod errors;
 pub mod exported;
 pub mod failures;
+#[cfg(test)]
+mod fixtures;
 pub mod fleet;
 pub mod flushing;
 pub mod health;

@@ -128,31 +128,7 @@ fn turns(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ledger::model::TrialState;
-
-    fn trial(id: i64, scenario: &str, group: u32) -> Trial {
-        let started = f64::from(group) * 10.0;
-        Trial {
-            id,
-            scenario: scenario.into(),
-            phase: Phase::Main,
-            round: 0,
-            position: 0,
-            group: Some(group),
-            member: None,
-            seed: 1,
-            state: TrialState::Finished,
-            started,
-            ended: Some(started + 10.0),
-            failure: None,
-            steps: Vec::new(),
-            facts: BTreeMap::new(),
-            commands: Vec::new(),
-            warnings: Vec::new(),
-            notes: Vec::new(),
-            transcripts: Vec::new(),
-        }
-    }
+    use crate::fixtures::trial;
 
     /// After a suspend, or when it is set, the machine's clock is another one than the session's.
     #[test]

@@ -1,6 +1,7 @@
 //! What bound made-up scenarios, rule by rule.
 
 use super::*;
+use crate::fixtures::baseline;
 use serde_json::json;
 
 /// Two CPUs, a quarter busy with one embedded connection, and a device that rests.
@@ -207,16 +208,7 @@ fn use_of(metrics: &[(&str, f64)], settings: Value) -> Use {
     let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
     let mut all = json!({ "workload": { "engine": "postgres", "threads": 8, "driver_threads": 2 } });
     all.as_object_mut().expect("an object").extend(settings.as_object().expect("an object").clone());
-    let scenario = Scenario {
-        label: "a".into(),
-        levels: BTreeMap::new(),
-        workload: "oltp".into(),
-        primary_metric: "transactions_per_second".into(),
-        control: false,
-        baseline: true,
-        durability: observe::durability::Durability::full(),
-        settings: all,
-    };
+    let scenario = baseline(all);
     Use::of(&[&run], &scenario, Some(8.0)).expect("all is known")
 }
 
