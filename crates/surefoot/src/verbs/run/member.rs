@@ -188,7 +188,7 @@ impl Place {
         let _ = std::io::stdout().write_all(told.as_bytes());
         Ok(match stop {
             Stop::Interrupted => Status::Interrupted,
-            Stop::RoundsMax if summary.failed == 0 => Status::Answered,
+            Stop::RoundsMax if !report::has_holes(&report::load(&self.ledger)?) => Status::Answered,
             _ => Status::Holes,
         })
     }
@@ -218,19 +218,9 @@ mod tests {
     use observe::durability::Durability;
     use std::collections::BTreeMap;
 
-    /// Hours of power cuts, measured while the shared folder was away.
-    #[test]
-    fn what_a_disk_did_and_the_copy_does_not_say_is_nowhere_else() {
-        let [work, shared] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
-        let (path, copy) = (work.path().join("member.surefoot"), shared.path().join("copy.surefoot"));
-        std::fs::write(path.with_extension(COPY), copy.as_os_str().as_encoded_bytes()).expect("written");
-        let label = "ext4".to_string();
-        let write = |act: &dyn Fn(&mut ledger::Writer) -> Result<(), ledger::Error>| {
-            let mut writer = ledger::Writer::create_or_open(&path).expect("a ledger");
-            act(&mut writer).expect("written");
-        };
-        let scenario = Scenario {
-            label: label.clone(),
+    fn scenario() -> Scenario {
+        Scenario {
+            label: "ext4".into(),
             levels: BTreeMap::new(),
             workload: "w".into(),
             primary_metric: "m".into(),
@@ -238,18 +228,43 @@ mod tests {
             baseline: true,
             durability: Durability::full(),
             settings: serde_json::Value::Null,
+        }
+    }
+
+    /// Power cuts that could not be measured.
+    fn without_outcome() -> MeasuredSafety {
+        let (scenario, asked) = ("ext4".into(), serde_json::Value::Null);
+        MeasuredSafety { scenario, ended: 2.0, asked, safety: None, failure: None, member: None }
+    }
+
+    /// The first of two members, which measures and shows here.
+    fn place(folder: &Path) -> Place {
+        let member = Member {
+            number: 1,
+            of: 2,
+            attempt: 1,
+            rounds: 1,
+            host: Host { name: "n1".into(), id: String::new() },
+            known_by: String::new(),
+            others: Vec::new(),
         };
-        write(&|writer| writer.set_study(&StudyRecord::default(), std::slice::from_ref(&scenario), None));
-        let (ended, asked) = (2.0, serde_json::Value::Null);
-        let safety = MeasuredSafety {
-            scenario: label.clone(),
-            ended,
-            asked: asked.clone(),
-            safety: None,
-            failure: None,
-            member: None,
+        Place { member, ledger: folder.join("ledger.surefoot"), copy: folder.join("copy.surefoot") }
+    }
+
+    /// Hours of power cuts, measured while the shared folder was away.
+    #[test]
+    fn what_a_disk_did_and_the_copy_does_not_say_is_nowhere_else() {
+        let [work, shared] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let (path, copy) = (work.path().join("member.surefoot"), shared.path().join("copy.surefoot"));
+        std::fs::write(path.with_extension(COPY), copy.as_os_str().as_encoded_bytes()).expect("written");
+        let write = |act: &dyn Fn(&mut ledger::Writer) -> Result<(), ledger::Error>| {
+            let mut writer = ledger::Writer::create_or_open(&path).expect("a ledger");
+            act(&mut writer).expect("written");
         };
-        let faults = MeasuredFaults { scenario: label, ended, asked, faults: None, failure: None, member: None };
+        write(&|writer| writer.set_study(&StudyRecord::default(), &[scenario()], None));
+        let safety = without_outcome();
+        let MeasuredSafety { scenario, ended, asked, .. } = safety.clone();
+        let faults = MeasuredFaults { scenario, ended, asked, faults: None, failure: None, member: None };
         for is_safety in [true, false] {
             ledger::publish(&path, &copy).expect("published");
             assert_eq!(unpublished(work.path()), Vec::<PathBuf>::new());
@@ -264,21 +279,27 @@ mod tests {
     #[test]
     fn what_a_disk_did_to_a_scenario_is_shown_before_the_next_one() {
         let folder = tempfile::tempdir().expect("a folder");
-        let [ledger, copy] = ["ledger.surefoot", "copy.surefoot"].map(|name| folder.path().join(name));
-        drop(ledger::Writer::create_or_open(&ledger).expect("a ledger"));
-        let member = Member {
-            number: 1,
-            of: 2,
-            attempt: 1,
-            rounds: 1,
-            host: Host { name: "n1".into(), id: String::new() },
-            known_by: String::new(),
-            others: Vec::new(),
-        };
-        let place = Place { member, ledger, copy: copy.clone() };
+        let place = place(folder.path());
+        drop(ledger::Writer::create_or_open(&place.ledger).expect("a ledger"));
         place.follow(&Event::TurnStarted { scenario: "ext4", number: 1, of: 2 });
-        assert!(!copy.exists(), "not amid a round");
+        assert!(!place.copy.exists(), "not amid a round");
         place.follow(&Event::SafetyStarted { what: What::PowerCuts, number: 2, total: 2, scenario: "xfs" });
-        assert!(ledger::Reader::open(&copy).is_ok(), "a whole copy");
+        assert!(ledger::Reader::open(&place.copy).is_ok(), "a whole copy");
+    }
+
+    /// A scheduler had called such a member well.
+    #[test]
+    fn a_member_whose_power_cuts_could_not_be_measured_has_a_hole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
+        let open = || ledger::Writer::create_or_open(&place.ledger).expect("a ledger");
+        open().set_study(&StudyRecord::default(), &[scenario()], None).expect("written");
+        let ends = |stop| place.tell(Summary { stop, failed: 0 }).expect("published");
+        assert_eq!(ends(Stop::RoundsMax), Status::Answered);
+        let mut writer = open();
+        writer.begin_session(&BTreeMap::new(), 1.0).expect("written");
+        writer.safety(&without_outcome()).expect("written");
+        drop(writer);
+        assert_eq!([Stop::RoundsMax, Stop::Interrupted].map(ends), [Status::Holes, Status::Interrupted]);
     }
 }
