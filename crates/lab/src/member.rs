@@ -4,11 +4,8 @@
 //! Reading them is pure, and what was read is said in words.
 
 use crash::plan::Plan;
-use ledger::model::Member;
+use ledger::model::{MEMBERS_MAX, Member};
 use study::{Mode, Screening};
-
-/// More members are a mistake.
-pub const MEMBERS_MAX: u32 = 10_000;
 
 /// How many members there are, where the scheduler does not say it.
 pub const OF: &str = "SUREFOOT_MEMBERS";

@@ -2,7 +2,7 @@
 
 mod member;
 
-pub use member::{Attempt, Host, Member};
+pub use member::{Attempt, Host, MEMBERS_MAX, Member};
 
 use crate::reasons::{INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS, WITHOUT_ROUNDS};
 use observe::durability::Durability;

@@ -7,8 +7,8 @@ use crate::checksum::{
 use crate::connect::{connected, immutable};
 use crate::lock::is_held;
 use crate::model::{
-    Contents, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session, StudyRecord,
-    Trial,
+    Contents, MEMBERS_MAX, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session,
+    StudyRecord, Trial,
 };
 use crate::schema::{self, VERSION_OF_DECISIONS};
 use crate::{Error, journal};
@@ -216,7 +216,13 @@ impl Reader {
     /// # Errors
     /// When the file is damaged.
     pub fn members(&self) -> Result<Vec<Member>, Error> {
-        self.all_parsed(&MEMBER, 1)
+        let members: Vec<Member> = self.all_parsed(&MEMBER, 1)?;
+        // Whoever goes through a fleet goes through all its numbers.
+        if let Some(far) = members.iter().find(|member| member.number.max(member.of) > MEMBERS_MAX) {
+            let what = format!("it says it is of member {} of {}, of {MEMBERS_MAX} at most", far.number, far.of);
+            return Err(Error::Damaged { path: self.path.clone(), what });
+        }
+        Ok(members)
     }
 
     /// Sessions with their numbers.

@@ -230,7 +230,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// Forecast a fleet of up to so many hosts: time on each, and how narrow the interval over hosts would be
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=i64::from(lab::member::MEMBERS_MAX)), conflicts_with = "json")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=i64::from(ledger::model::MEMBERS_MAX)), conflicts_with = "json")]
     pub members: Option<u32>,
     /// How far hosts differ in a comparison, and how far it strays from round to round [default: 5%,3%]
     #[arg(long, value_name = "HOSTS,ROUNDS", requires = "members")]

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// More members are a mistake.
+pub const MEMBERS_MAX: u32 = 10_000;
+
 /// Who of a fleet measured a part of its rounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {

@@ -254,6 +254,18 @@ fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     assert!(matches!(nothing, MergeError::Nothing), "{nothing}");
 }
 
+/// Whoever shows a fleet shows all its numbers: four thousand million lines had been printed.
+#[test]
+fn a_member_of_more_than_there_can_be_is_damage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, number, of) in [("of", 1, u32::MAX), ("number", u32::MAX, 4)] {
+        let path = folder.path().join(name);
+        started(&path, &study(), &Member { of, ..member(number, 1, "n1") }, 0, true);
+        let error = Reader::open(&path).and_then(|reader| reader.contents()).expect_err("no such fleet");
+        assert!(error.to_string().contains("10000 at most"), "{error}");
+    }
+}
+
 /// A log to replay that lies on each node's own disk, and is an older one on one of them: its hosts would speak of another load.
 #[test]
 fn members_that_read_other_files_are_no_fleet() {

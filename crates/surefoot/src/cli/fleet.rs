@@ -32,7 +32,7 @@ pub struct SlurmArgs {
     #[command(flatten)]
     pub study: StudyArgs,
     /// Members, a node each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(lab::member::MEMBERS_MAX)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(ledger::model::MEMBERS_MAX)))]
     pub nodes: u32,
     /// Another line for Slurm, like `--partition=fast`; repeatable
     #[arg(long = "sbatch", value_name = "OPTION", allow_hyphen_values = true)]
@@ -49,7 +49,7 @@ pub struct KubernetesArgs {
     #[command(flatten)]
     pub study: StudyArgs,
     /// Members, a node each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(lab::member::MEMBERS_MAX)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(ledger::model::MEMBERS_MAX)))]
     pub nodes: u32,
     /// The image that has surefoot and what the study needs
     #[arg(long, value_name = "IMAGE")]

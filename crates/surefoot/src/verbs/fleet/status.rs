@@ -8,7 +8,7 @@ use ledger::model::TrialState;
 use load::workload::Error;
 use report::printable;
 use settings::quantity::format_seconds;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -18,6 +18,8 @@ const QUEUE_SECONDS_MAX: Duration = Duration::from_secs(10);
 
 /// How far a start of a member is.
 struct Start {
+    /// Its study's hash.
+    study: String,
     member: u32,
     of: u32,
     attempt: u32,
@@ -87,9 +89,14 @@ impl Standing {
         (1..=self.members).filter(is_done).count() as u32
     }
 
-    /// How many are done.
+    /// How many are done; of several studies the numbers are those of no fleet.
     pub fn summary(&self) -> String {
-        format!("{} of {} members have all their rounds", self.done(), self.members)
+        let studies: BTreeSet<&String> = self.starts.iter().map(|start| &start.study).collect();
+        let mixed = match studies.len() {
+            0 | 1 => String::new(),
+            count => format!("; they are of {count} studies, which are not merged: move those of the others away"),
+        };
+        format!("{} of {} members have all their rounds{mixed}", self.done(), self.members)
     }
 
     /// How far a member is.
@@ -138,6 +145,7 @@ fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
     let age = path.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
     let counted = contents.counted_trials();
     Ok(Some(Start {
+        study: contents.study.hash.clone(),
         member: member.number,
         of: member.of,
         attempt: member.attempt,
@@ -174,7 +182,31 @@ fn task(line: &str) -> Option<(u32, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::task;
+    use super::{Standing, Start, task};
+    use std::collections::BTreeMap;
+
+    /// Members of two studies had been counted as those of one fleet, all of them done.
+    #[test]
+    fn results_of_another_study_are_named() {
+        let start = |study: &str, member: u32| Start {
+            study: study.into(),
+            member,
+            of: 2,
+            attempt: 1,
+            host: "n1".into(),
+            rounds: 4,
+            rounds_of: 4,
+            failed: 0,
+            ended: None,
+            age_seconds: 0.0,
+        };
+        let summary = |starts: Vec<Start>| {
+            let (queue, unreadable) = (BTreeMap::new(), Vec::new());
+            Standing { starts, queue, silence: None, unreadable, members: 2 }.summary()
+        };
+        assert_eq!(summary(vec![start("a", 1), start("a", 2)]), "2 of 2 members have all their rounds");
+        assert!(summary(vec![start("a", 1), start("b", 2)]).contains("they are of 2 studies"));
+    }
 
     #[test]
     fn a_line_of_the_queue_is_a_member() {
