@@ -38,7 +38,7 @@ struct Installation {
     fstab: Vec<String>,
     /// Each file with its server.
     files: Vec<(String, Configuration)>,
-    /// Servers whose settings this version can't write.
+    /// Servers whose settings this version can't write, each with the reason.
     unknown: Vec<String>,
     /// Commands that check it all.
     checks: Vec<String>,
@@ -131,7 +131,7 @@ fn installation(input: &Input, scenario: &Scenario) -> Option<Installation> {
     for service in services(scenario, trial) {
         let recorded = scenario.settings["services"].get(&service).and_then(Value::as_object);
         match (input.knowledge.files)(&service, recorded, &setup(scenario, trial, &service)) {
-            Some(files) => {
+            Ok(files) => {
                 for file in files {
                     let new: Vec<String> =
                         file.checks.iter().filter(|check| !made.checks.contains(check)).cloned().collect();
@@ -139,7 +139,7 @@ fn installation(input: &Input, scenario: &Scenario) -> Option<Installation> {
                     made.files.push((service.clone(), file));
                 }
             }
-            None => made.unknown.push(service),
+            Err(why) => made.unknown.push(format!("{service}: {why}")),
         }
     }
     made.unmeasured = unmeasured(contents, scenario, trial);

@@ -4,8 +4,8 @@ use analysis::conditions::IsChoice;
 use serde_json::{Map, Value};
 use settings::configuration::{Configuration, Setup};
 
-/// A server's settings as files, by its name, what was recorded of them and how it was measured; none where that is not known.
-pub type FilesOf = fn(&str, Option<&Map<String, Value>>, &Setup) -> Option<Vec<Configuration>>;
+/// A server's settings as files, by its name, what was recorded of them and how it was measured; or why there are none, in words.
+pub type FilesOf = fn(&str, Option<&Map<String, Value>>, &Setup) -> Result<Vec<Configuration>, String>;
 
 /// What is known of servers, filesystems and workloads beyond what a results file records.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,10 @@ pub struct Knowledge {
 impl Default for Knowledge {
     /// Knows nothing.
     fn default() -> Knowledge {
-        Knowledge { files: |_, _, _| None, reads_back: |_, _, _| Vec::new(), is_choice: |_, _| false }
+        Knowledge {
+            files: |_, _, _| Err("nothing is known of it".into()),
+            reads_back: |_, _, _| Vec::new(),
+            is_choice: |_, _| false,
+        }
     }
 }

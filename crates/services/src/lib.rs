@@ -59,16 +59,24 @@ pub struct Wanted {
 }
 
 /// A service's settings as an administrator puts them in place, from what a results file recorded of it; none recorded: its defaults.
-/// None where this version knows neither the service nor such settings.
-pub fn files(name: &str, recorded: Option<&Map<String, Value>>, setup: &Setup) -> Option<Vec<Configuration>> {
-    let kind = kind(name)?;
+///
+/// # Errors
+/// In words, where this version does not know the service, or refuses what was recorded.
+pub fn files(name: &str, recorded: Option<&Map<String, Value>>, setup: &Setup) -> Result<Vec<Configuration>, String> {
+    let kind = kind(name).ok_or("this version does not know it")?;
     // What an older version recorded may lack a setting that there is now, and have one that is gone.
     let mut all = settings::defaults(kind.settings);
     let known = recorded.into_iter().flatten().filter(|(name, _)| kind.settings.iter().any(|one| one.name == **name));
     all.extend(known.map(|(name, value)| (name.clone(), value.clone())));
-    settings::check_plain(kind.settings, &all).ok()?;
+    settings::check_plain(kind.settings, &all)
+        .map_err(|setting| format!("this version refuses {setting} = {}", all[&setting]))?;
     let all = (kind.read)(&all);
-    all.problems().is_empty().then(|| all.files(setup))
+    let problems = all.problems();
+    if problems.is_empty() {
+        Ok(all.files(setup))
+    } else {
+        Err(format!("this version refuses {}", problems.join("; ")))
+    }
 }
 
 /// A scenario's services in the order of their start: those that `names` says, each with what it needs before it. `settings` are

@@ -6,7 +6,7 @@ use observe::durability::Class;
 use observe::safety::Grade;
 use report::Knowledge;
 use report::input::{Details, Input};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use settings::configuration::{Configuration, Setup};
 
 fn table() -> Table {
@@ -102,9 +102,12 @@ fn the_page_warns_as_well() {
 }
 
 /// Said by a server that tells how it was set up.
-fn files(_: &str, _: Option<&serde_json::Map<String, serde_json::Value>>, setup: &Setup) -> Option<Vec<Configuration>> {
+fn files(_: &str, recorded: Option<&Map<String, Value>>, setup: &Setup) -> Result<Vec<Configuration>, String> {
+    if let Some(old) = recorded.and_then(|recorded| recorded.get("old")) {
+        return Err(format!("this version refuses old = {old}"));
+    }
     let log = setup.log.clone().unwrap_or("none".into());
-    Some(vec![Configuration {
+    Ok(vec![Configuration {
         path: "/etc/server.conf".into(),
         before: vec!["move-data".into()],
         text: format!("version = {}\ndata = {}\nlog = {log}\n", setup.version, setup.data),
@@ -142,6 +145,15 @@ fn a_server_is_told_where_its_data_and_its_log_were() {
         commands.push("mkdir -p $MOUNT/data/server".into());
     });
     assert!(text.contains("data = /MOUNTPOINT/data/server\nlog = /MOUNTPOINT-wal/server\n"), "{text}");
+}
+
+/// Older results have settings that are refused now: the user has to know which.
+#[test]
+fn a_setting_that_is_refused_now_is_named() {
+    let text = of_server(|scenario, _| scenario.settings["services"]["server"] = json!({ "old": 1 }));
+    let said =
+        "# Of these servers the settings stand in the results file only\n# - server: this version refuses old = 1\n";
+    assert!(text.contains(said), "{text}");
 }
 
 /// A trial that failed before its server was up tells no version.
