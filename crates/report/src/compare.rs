@@ -12,6 +12,8 @@ mod order;
 mod page;
 mod text;
 
+pub use gate::Gate;
+
 use crate::bench::{Bench, note};
 use crate::flushing::NAME_MARK;
 use crate::input::{Error, Input};
@@ -42,6 +44,8 @@ pub struct Comparison {
     sessions: usize,
     /// Why its sessions are not of two sides, so that no gate can stand on it.
     mixed: Option<String>,
+    /// What the second side was to measure as the first did, and has no figure of: workload and scenario.
+    unmeasured: BTreeSet<(String, String)>,
 }
 
 /// What both measured of a workload.
@@ -81,7 +85,8 @@ impl Comparison {
         check_benches(a, b)?;
         let level = Level::of([&a.contents, &b.contents]).expect("two studies");
         let said = [preamble(a, b), alone([&[a], &[b]])].concat();
-        Ok(Comparison::judged(said, workloads(a, b), (level, 1)))
+        let unmeasured = gate::unmeasured(&[[a, b]]);
+        Ok(Comparison { unmeasured, ..Comparison::judged(said, workloads(a, b), (level, 1)) })
     }
 
     /// Of the second side's sessions with the first's, which took turns: the first of either, then the second, and so on.
@@ -130,7 +135,8 @@ impl Comparison {
         let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
         let mixed = out_of_turn.or_else(|| of_many.into_iter().next());
-        Ok(Comparison { mixed, ..Comparison::judged(said, found, (level, pairs.len())) })
+        let unmeasured = gate::unmeasured(&pairs.iter().map(<[Input; 2]>::each_ref).collect::<Vec<_>>());
+        Ok(Comparison { mixed, unmeasured, ..Comparison::judged(said, found, (level, pairs.len())) })
     }
 
     fn judged(preamble: Vec<String>, mut workloads: Vec<Workload>, (level, sessions): (Level, usize)) -> Comparison {
@@ -142,7 +148,7 @@ impl Comparison {
             let changes = level.changes(&asked.iter().map(|line| &line.sides).collect::<Vec<_>>(), correct);
             asked.into_iter().zip(changes).for_each(|(line, change)| line.change = change);
         }
-        Comparison { preamble, workloads, level, sessions, mixed: None }
+        Comparison { preamble, workloads, level, sessions, mixed: None, unmeasured: BTreeSet::new() }
     }
 
     /// Why the sessions are not of two sides: they were named out of turn, or are of several studies.

@@ -333,7 +333,7 @@ pub struct CompareArgs {
     /// The files are sessions of two sides that took turns, run A1 B1 B2 A2 …: only so can a difference be told from that of two days
     #[arg(long)]
     pub sessions: bool,
-    /// End with status 6 where a scenario is shown to be worse, and by so much, or fails or errs more often: "slower by 5 %"
+    /// End with status 6 where a scenario is shown to be worse, and by so much, or fails or errs more often, 3 where one was not measured: "slower by 5 %"
     #[arg(long, value_name = "CHANGE")]
     pub fail_on: Option<String>,
     /// Write a page with a chart of all intervals to this file, `-` for standard output, instead of text

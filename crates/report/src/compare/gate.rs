@@ -1,19 +1,104 @@
-//! What worked in the first result and does not in the second: what has no ratio, or whose ratio says nothing of it.
+//! What `--fail-on` asks: what is worse by so much, what worked in the first result and does not in the second, which has no ratio, or
+//! whose ratio says nothing of it, and what the second one was to measure and has no figure of.
 
-use super::{Line, Workload};
+use super::{Comparison, Line, Workload};
+use crate::input::Input;
 use crate::number::percent;
 use analysis::errors::{Errors, WRONG_SHARE_MIN};
 use analysis::failures::Failing;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::unpaired::is_same_figure;
+use analysis::view::Part;
+use ledger::model::Scenario;
+use serde_json::{Value, json};
 use stats::Counted;
 use stats::shares::is_larger;
+use std::collections::BTreeSet;
+
+/// What was asked of a comparison, and what it answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// By which fraction a scenario has to be worse.
+    pub slower_by: f64,
+    /// Why the sessions are not of two sides; none: they are.
+    pub mixed: Option<String>,
+    /// What is worse, or does not work any more, a sentence each; none: no primary figure has a verdict.
+    pub worse: Option<Vec<String>>,
+    /// What the second side was to measure as the first did, and has no figure of, a sentence each.
+    pub unmeasured: Vec<String>,
+}
+
+impl Gate {
+    /// Whether all that was to be measured was, and nothing is worse.
+    pub fn is_passed(&self) -> bool {
+        self.mixed.is_none() && self.worse.as_ref().is_some_and(Vec::is_empty) && self.unmeasured.is_empty()
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        json!({
+            "slower_by": self.slower_by, "is_passed": self.is_passed(), "mixed": self.mixed, "worse": self.worse,
+            "unmeasured": self.unmeasured,
+        })
+    }
+}
+
+impl Comparison {
+    /// Held to this: nothing may be worse by so large a fraction.
+    pub fn gate(&self, slower_by: f64) -> Gate {
+        // A scenario whose trials failed is worse, and named as that.
+        let has_failed = |(workload, label): &&(String, String)| {
+            let mut all = self.workloads.iter().filter(|one| one.name == *workload);
+            all.any(|one| one.has_failed(label, self.sessions))
+        };
+        let unmeasured = self.unmeasured.iter().filter(|one| !has_failed(one));
+        let unmeasured = unmeasured.map(|(workload, label)| {
+            format!("{workload}: {label} has no figure in B, which was to measure it: whether it is worse is not known")
+        });
+        Gate { slower_by, mixed: self.mixed.clone(), worse: self.worse_by(slower_by), unmeasured: unmeasured.collect() }
+    }
+}
+
+/// What the first side measured, and the second was to measure and has no figure of in any session: workload and scenario.
+pub(super) fn unmeasured(pairs: &[[&Input; 2]]) -> BTreeSet<(String, String)> {
+    let is_measured = |input: &Input, part: &Part, label: &str| {
+        let mut same = input.view().parts.iter().filter(|other| is_same_figure(part, other));
+        same.any(|other| other.measured().any(|row| row.label == label))
+    };
+    let mut found = BTreeSet::new();
+    for [a, b] in pairs {
+        for part in &a.view().parts {
+            let asked = part.measured().filter(|row| !row.control && is_asked(b, part, &row.label));
+            let never = asked.filter(|row| !pairs.iter().any(|[_, b]| is_measured(b, part, &row.label)));
+            found.extend(never.map(|row| (part.workload.clone(), row.label.clone())));
+        }
+    }
+    found
+}
+
+/// Whether a study has this scenario, also where its machine lacked something for it. A study without it leaves it out on purpose.
+fn is_asked(input: &Input, part: &Part, label: &str) -> bool {
+    let is_it = |scenario: &Scenario| {
+        let is_same = scenario.workload == part.workload && *scenario.primary_metric == *part.metric.name;
+        is_same && scenario.label == label
+    };
+    let contents = &input.contents;
+    let is_missing =
+        || contents.study.asked.iter().flat_map(|asked| &asked.left_out).any(|(missing, _)| missing == label);
+    contents.scenarios.iter().any(is_it) || is_missing()
+}
 
 impl Workload {
+    /// Whether its trials failed in the second wherever the first measured it, or more often than by an accident.
+    fn has_failed(&self, label: &str, sessions: usize) -> bool {
+        // Of several sessions one that has a single round may have lost it by an accident.
+        let is_worse = || self.failing.get(label).is_some_and(|found| found.is_worse());
+        self.failed.get(label).is_some_and(|count| *count == sessions || is_worse())
+    }
+
     /// A sentence each. More errors are shown by one-sided tests at `level`.
     pub(super) fn broken(&self, sessions: usize, level: f64) -> impl Iterator<Item = String> {
-        // Of several sessions one that has a single round may have lost it by an accident.
-        let is_worse = |label: &String| self.failing.get(label).is_some_and(|found| found.is_worse());
-        let failed = self.failed.iter().filter(move |(label, count)| **count == sessions || is_worse(label));
+        let failed = self.failed.iter().filter(move |(label, _)| self.has_failed(label, sessions));
         let failed = failed.map(move |(label, count)| {
             let of = if sessions > 1 { format!("{count} of {sessions} sessions of B") } else { "B".into() };
             format!("{}: {label} has no figure in {of}: its trials failed", self.name)

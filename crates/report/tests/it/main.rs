@@ -15,6 +15,7 @@ mod fixture;
 mod fleet;
 mod flushing;
 mod found;
+mod gate;
 mod health;
 mod history;
 mod holes;

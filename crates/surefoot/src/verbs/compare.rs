@@ -5,9 +5,9 @@ use crate::failure::{Failure, Status};
 use crate::knowledge;
 use crate::verbs::report::{of_results, write_page_and_text};
 use anyhow::anyhow;
-use report::{Comparison, Input};
+use report::{Comparison, Gate, Input};
 
-/// Prints the comparison; with `--fail-on`, says by its status whether that was shown.
+/// Prints the comparison; with `--fail-on`, says by its status whether that was shown, or could not be.
 pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
     let limit = args.fail_on.as_deref().map(limit).transpose()?;
     let count = args.results.len();
@@ -36,25 +36,35 @@ pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
         };
         Failure::new(Status::BadStudy, error).hint(hint)
     })?;
-    let (html, json) = (args.html.as_deref(), || format!("{:#}", comparison.json()));
+    let gate = limit.map(|limit| comparison.gate(limit));
+    let json = || {
+        let mut all = comparison.json();
+        gate.iter().for_each(|gate| all["gate"] = gate.json());
+        format!("{all:#}")
+    };
+    let html = args.html.as_deref();
     let status = write_page_and_text(html, args.json, [&|| comparison.html(), &json, &|| comparison.text()])?;
-    limit.map_or(Ok(status), |limit| gate(&comparison, limit))
+    gate.as_ref().map_or(Ok(status), ended)
 }
 
-/// Whether anything is shown to be worse by this fraction, or does not work any more.
-fn gate(comparison: &Comparison, limit: f64) -> Result<Status, Failure> {
+/// Whether anything is worse, or was not measured.
+fn ended(gate: &Gate) -> Result<Status, Failure> {
     // Of sides with both in them a change of any size cancels.
-    if let Some(why) = comparison.mixed() {
+    if let Some(why) = &gate.mixed {
         let error = anyhow!("--fail-on has no two sides to judge by: {}", why.trim_end_matches('.'));
         let hint = "name neighbours in pairs, side A first, each side's sessions of one study: A1 B1 A2 B2";
         return Err(Failure::new(Status::BadStudy, error).hint(hint));
     }
-    let Some(worse) = comparison.worse_by(limit) else {
+    gate.unmeasured.iter().chain(gate.worse.iter().flatten()).for_each(|line| eprintln!("{}", report::printable(line)));
+    let Some(worse) = &gate.worse else {
         let error = anyhow!("--fail-on has nothing to judge by: no scenario has a verdict in both");
         return Err(Failure::new(Status::BadStudy, error).hint("a verdict takes 4 rounds a side, or 4 sessions"));
     };
-    worse.iter().for_each(|line| eprintln!("{}", report::printable(line)));
-    Ok(if worse.is_empty() { Status::Answered } else { Status::Worse })
+    Ok(match (worse.is_empty(), gate.unmeasured.is_empty()) {
+        (false, _) => Status::Worse,
+        (true, false) => Status::Holes,
+        (true, true) => Status::Answered,
+    })
 }
 
 /// The fraction of "slower by 5 %".
@@ -69,7 +79,25 @@ fn limit(change: &str) -> Result<f64, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::limit;
+    use super::{ended, limit};
+    use crate::failure::Status;
+    use report::Gate;
+
+    #[test]
+    fn what_was_not_measured_is_a_hole_and_what_is_worse_weighs_more() {
+        let gate = |worse: &[&str], unmeasured: &[&str]| {
+            let [worse, unmeasured] = [worse, unmeasured].map(|lines| lines.iter().map(ToString::to_string).collect());
+            Gate { slower_by: 0.05, mixed: None, worse: Some(worse), unmeasured }
+        };
+        let cases: [(&[&str], &[&str], Status); 3] =
+            [(&[], &[], Status::Answered), (&[], &["xfs"], Status::Holes), (&["ext4"], &["xfs"], Status::Worse)];
+        for (worse, unmeasured, status) in cases {
+            let gate = gate(worse, unmeasured);
+            assert_eq!((ended(&gate).ok(), gate.is_passed()), (Some(status), status == Status::Answered));
+        }
+        let without_verdict = Gate { worse: None, ..gate(&[], &["xfs"]) };
+        assert_eq!(ended(&without_verdict).map_err(|failure| failure.status()), Err(Status::BadStudy));
+    }
 
     #[test]
     fn a_gate_is_a_share_of_speed() {

@@ -46,7 +46,8 @@ fn a_gate_ends_with_a_status_of_its_own() {
     let gate = ["--fail-on", "slower by 5 %"];
     let worse = world.surefoot(&[&["compare", fast, slow][..], &gate].concat()).status(6);
     assert!(worse.stderr.contains("% worse"), "{}", worse.stderr);
-    world.surefoot(&[&["compare", slow, fast][..], &gate].concat()).status(0);
+    let passed = world.surefoot(&[&["compare", slow, fast, "--json"][..], &gate].concat()).status(0).json();
+    assert_eq!((passed["gate"]["slower_by"].as_f64(), passed["gate"]["is_passed"].as_bool()), (Some(0.05), Some(true)));
     world.surefoot(&["compare", fast, slow, "--fail-on", "faster"]).status(2).says("slower by 5 %");
 }
 

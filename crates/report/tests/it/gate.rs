@@ -1,0 +1,91 @@
+//! What `compare --fail-on` is told of scenarios that the second side has no figure of.
+
+use crate::fixture::{self, Row, Table};
+use ledger::model::{Asked, Contents, TrialState};
+use report::input::Details;
+use report::{Comparison, Gate, Input};
+
+const VALUES: [f64; 4] = [1000.0, 1010.0, 995.0, 1005.0];
+
+fn table() -> Table {
+    Table { rows: ["ext4", "xfs"].map(|name| Row::new(name, &VALUES)).into(), ..fixture::filesystems_and_buffers() }
+}
+
+/// Both scenarios, begun at this hour.
+fn whole(hour: f64) -> Contents {
+    let mut contents = fixture::contents(&table());
+    contents.study.created += hour * 3600.0;
+    contents
+}
+
+/// Without a trial of xfs, as where a session was broken off.
+fn without_xfs(hour: f64) -> Contents {
+    let mut contents = whole(hour);
+    let is_other = |id: i64| contents.trials.iter().any(|trial| trial.id == id && trial.scenario != "xfs");
+    let runs = contents.runs.iter().filter(|run| is_other(run.trial)).cloned().collect();
+    contents.runs = runs;
+    contents.trials.retain(|trial| trial.scenario != "xfs");
+    contents
+}
+
+fn input(contents: Contents) -> Input {
+    Input::new(contents, Details::default())
+}
+
+fn gate(later: Contents) -> Gate {
+    Comparison::of(&input(whole(0.0)), &input(later)).expect("both ran on the host").gate(0.05)
+}
+
+/// It had passed, as ext4 alone was judged.
+#[test]
+fn what_was_to_be_measured_and_was_not_is_no_pass() {
+    let said = ["oltp: xfs has no figure in B, which was to measure it: whether it is worse is not known"];
+    let broken_off = gate(without_xfs(1.0));
+    assert_eq!((&broken_off.worse, broken_off.is_passed()), (&Some(Vec::new()), false));
+    assert_eq!(broken_off.unmeasured, said);
+    // The machine lacks what made it, and `--skip-missing` went on.
+    let mut lacking = without_xfs(1.0);
+    lacking.scenarios.retain(|scenario| scenario.label != "xfs");
+    lacking.study.asked = vec![Asked { left_out: vec![("xfs".into(), "mkfs.xfs".into())], ..Asked::default() }];
+    assert_eq!(gate(lacking).unmeasured, said);
+    assert!(gate(whole(1.0)).is_passed());
+}
+
+#[test]
+fn what_another_study_leaves_out_on_purpose_is_not_missed() {
+    let mut other = without_xfs(1.0);
+    other.scenarios.retain(|scenario| scenario.label != "xfs");
+    assert!(gate(other).is_passed());
+}
+
+#[test]
+fn what_failed_is_worse_and_is_named_once() {
+    let mut failed = whole(1.0);
+    let of_xfs = failed.trials.iter_mut().filter(|trial| trial.scenario == "xfs");
+    of_xfs.for_each(|trial| trial.state = TrialState::Failed);
+    let failed = gate(failed);
+    assert_eq!((failed.worse.as_ref().map(Vec::len), failed.unmeasured.len()), (Some(1), 0), "{failed:?}");
+}
+
+/// Sessions that lack it are judged by those that have it, and where none has, nobody knows.
+#[test]
+fn of_sessions_one_is_enough() {
+    let sessions = |lacking: usize| {
+        let pair = |number: usize| {
+            let hour = 2.0 * number as f64;
+            let later = if number < lacking { without_xfs(hour + 1.0) } else { whole(hour + 1.0) };
+            [input(whole(hour)), input(later)]
+        };
+        let pairs: Vec<[Input; 2]> = (0..4).map(pair).collect();
+        Comparison::of_sessions(&pairs).expect("both ran on the host").gate(0.05).unmeasured.len()
+    };
+    assert_eq!([0, 3, 4].map(sessions), [0, 0, 1]);
+}
+
+#[test]
+fn a_machine_reads_what_was_asked_and_answered() {
+    let json = gate(without_xfs(1.0)).json();
+    assert_eq!((json["slower_by"].as_f64(), json["is_passed"].as_bool()), (Some(0.05), Some(false)));
+    assert_eq!((json["worse"].as_array().map(Vec::len), json["mixed"].is_null()), (Some(0), true));
+    assert!(json["unmeasured"][0].as_str().is_some_and(|line| line.contains("xfs has no figure in B")), "{json}");
+}
