@@ -6,6 +6,7 @@
 
 mod agenda;
 mod bench;
+mod counting;
 mod database;
 mod run;
 
@@ -16,14 +17,14 @@ use crate::recoveries::side_by_side;
 use crate::watchdog::Watchdog;
 use agenda::{Strike, Structures, agenda};
 use bench::{Asks, Bench, Broken, Outcome, Reference};
+use counting::{Counted, Told, count_all, end_early, struck_in_all_ways};
 use load::engines;
 use observe::faults::{Consequence, Example, FaultReplayed, FaultsFound};
-use observe::record::causes;
+use observe::record::Record;
 use powercut::device::{Breaker, Disk};
 use powercut::fault::{Case, Continuation, Failure, Fault, RequestKind};
 use sandbox::isolation;
 use sandbox::work::Work;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -36,9 +37,6 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// A case that takes longer hangs in the kernel: even one with a disk that hangs and a server that recovers is over sooner.
 const CASE_SECONDS_MAX: f64 = 120.0;
-
-/// The block of a case whose disk had to be taken away.
-const UNKNOWN: &str = "unknown";
 
 /// A disk on which the filesystem is made and the data are loaded.
 pub struct Beginning {
@@ -95,10 +93,8 @@ struct Shared<'a> {
     is_broken: AtomicBool,
 }
 
-/// A case that ended, or could not be run.
-type Ended = (Case, Result<Outcome, Broken>);
-
-/// Tries the faults that are asked for, as far as their time goes.
+/// Tries the faults that are asked for, as far as their time goes. `say` hears of each case before it begins, where the kernel may die of one,
+/// and what was found so far.
 ///
 /// # Errors
 /// When a case can't be tried.
@@ -108,6 +104,7 @@ pub fn search(
     work: &Work,
     asked: &Faults,
     interrupted: &AtomicBool,
+    say: &mut dyn FnMut(&Record),
 ) -> Result<FaultsFound> {
     let started = Instant::now();
     let failures = asked.failures.iter().map(|name| Ok(name.parse()?)).collect::<Result<Vec<Failure>>>()?;
@@ -124,30 +121,27 @@ pub fn search(
         blocks: asked.blocks.clone().unwrap_or_default(),
         ..FaultsFound::default()
     };
+    if spec.workload == replacements::KIND.name {
+        found.notes.push(replacements::describe(&spec.parameters));
+    }
+    found.notes.extend(full_in_a_guest(spec.bench, &failures).map(String::from));
     let until = started + Duration::from_secs_f64(asked.budget_seconds);
     let last = (reference.traced.len() as u64).max(1);
     let next = AtomicUsize::new(0);
     let is_broken = AtomicBool::new(false);
     let shared = Shared { spec, work, loaded, structures, strikes, asks, last, next, until, interrupted, is_broken };
-    let (broken, struck) = run_all(&shared, &mut found);
+    let (broken, struck) = run_all(&shared, &mut found, say);
     let reached = shared.next.into_inner().min(shared.strikes.len());
     // Of a strike that ended so not all ways on were run.
     found.drawn = reached.saturating_sub(first + broken.len()) as u64;
     found.drawn_struck = Some(struck_in_all_ways(&shared.strikes[first.min(reached)..reached], &struck));
     found.is_complete = reached == shared.strikes.len();
     end_early(&mut found, broken)?;
-    if spec.workload == replacements::KIND.name {
-        found.notes.push(replacements::describe(&spec.parameters));
-    }
-    found.notes.extend(full_in_a_guest(spec.bench, &failures).map(String::from));
     if reached < first {
         let seconds = started.elapsed().as_secs_f64();
         found.notes.push(format!("{} kinds of fault and block were not reached in {seconds:.0} s", first - reached));
     }
-    found.rows.sort_by(|one, other| {
-        let key = |row: &observe::faults::Row| (row.fault.clone(), row.structure.clone(), row.continuation.clone());
-        key(one).cmp(&key(other))
-    });
+    found.sort_rows();
     found.seconds = started.elapsed().as_secs_f64();
     Ok(found)
 }
@@ -228,19 +222,8 @@ fn full_in_a_guest(bench: study::Bench, failures: &[Failure]) -> Option<&'static
         .then_some("a guest's disk (virtio) can't say \"no space\": `full` ended as an I/O error")
 }
 
-/// In how many ways on each strike struck.
-type Struck = BTreeMap<Strike, usize>;
-
-/// What could not be run, and what was struck.
-type Counted = (Vec<Broken>, Struck);
-
-/// How many of these struck in all ways on.
-fn struck_in_all_ways(strikes: &[Strike], struck: &Struck) -> u64 {
-    strikes.iter().filter(|strike| struck.get(*strike) == Some(&Continuation::ALL.len())).count() as u64
-}
-
 /// Runs all cases and counts them; gives why some could not be run, and what struck.
-fn run_all(shared: &Shared, found: &mut FaultsFound) -> Counted {
+fn run_all(shared: &Shared, found: &mut FaultsFound, say: &mut dyn FnMut(&Record)) -> Counted {
     let workers = if shared.spec.storage.has_mountable_copies() { side_by_side(shared.spec) } else { 1 };
     let (tell, told) = channel();
     std::thread::scope(|scope| {
@@ -249,40 +232,12 @@ fn run_all(shared: &Shared, found: &mut FaultsFound) -> Counted {
             scope.spawn(move || work(shared, &tell));
         }
         drop(tell);
-        count_all(&shared.structures, found, told)
+        count_all(&shared.structures, found, told, say)
     })
 }
 
-/// Counts cases as they end; gives why some could not be run, and what struck.
-fn count_all(structures: &Structures, found: &mut FaultsFound, told: impl IntoIterator<Item = Ended>) -> Counted {
-    let (mut broken, mut struck) = (Vec::new(), Struck::new());
-    for (case, outcome) in told {
-        match outcome {
-            Ok(outcome) => {
-                if !outcome.struck.is_empty() {
-                    *struck.entry((case.failure, case.nth)).or_default() += 1;
-                }
-                count(structures, found, &case, outcome);
-            }
-            Err(why) => broken.push(why),
-        }
-    }
-    (broken, struck)
-}
-
-/// A case that can't be run ends the search, and what was counted stands.
-fn end_early(found: &mut FaultsFound, broken: Vec<Broken>) -> Result<()> {
-    let Some(why) = broken.into_iter().next() else { return Ok(()) };
-    if found.cases == 0 {
-        return Err(why.into());
-    }
-    (found.is_complete, found.ended_early) = (false, true);
-    found.notes.push(format!("the search ended early, as a case could not be run: {}", causes(&why).join(": ")));
-    Ok(())
-}
-
 /// What one worker does: the ways on without a fault, then strike after strike.
-fn work(shared: &Shared, tell: &Sender<Ended>) {
+fn work(shared: &Shared, tell: &Sender<Told>) {
     let mut worker = Worker { shared, bench: None, watchdog: watchdog() };
     let isolated = if isolation::may_mount() { isolation::own_mounts() } else { Ok(()) };
     let mut strike = None;
@@ -290,10 +245,11 @@ fn work(shared: &Shared, tell: &Sender<Ended>) {
         for continuation in Continuation::ALL {
             let (failure, nth) = strike.unwrap_or((Failure::NONE, shared.last));
             let case = Case { failure, nth, continuation };
+            shared.announce(case, tell);
             let outcome = isolated.map_err(Broken::Namespace).and_then(|()| worker.run(&case));
             let is_broken = outcome.is_err();
             shared.is_broken.fetch_or(is_broken, Ordering::Relaxed);
-            if tell.send((case, outcome)).is_err() || is_broken {
+            if tell.send(Told::Ended(case, outcome)).is_err() || is_broken {
                 return;
             }
         }
@@ -304,26 +260,16 @@ fn work(shared: &Shared, tell: &Sender<Ended>) {
     }
 }
 
-fn count(structures: &Structures, found: &mut FaultsFound, case: &Case, outcome: Outcome) {
-    if case.failure.fault == Fault::Nothing {
-        found.honest += 1;
-        if outcome.consequence != Consequence::Nothing {
-            found.honest_bad += 1;
-            let (ended, words) = (outcome.consequence.words(), &outcome.example.words);
-            found.notes.push(format!("on a disk that is well a case ended as \"{ended}\": {words}"));
-        }
-        return;
-    }
-    let Some(struck) = outcome.struck.first() else {
-        found.not_struck += 1;
-        return;
-    };
-    let structure = if outcome.was_ended { UNKNOWN } else { structures.name(struck) };
-    let key = [&*case.failure.to_string(), structure, case.continuation.name()];
-    found.add(key, outcome.consequence, || outcome.example);
-}
-
 impl Shared<'_> {
+    /// Says which case begins, where the kernel may die of it, and waits until that was heard.
+    fn announce(&self, case: Case, tell: &Sender<Told>) {
+        if self.spec.bench == study::Bench::Guest {
+            let (heard, is_heard) = channel();
+            let _ = tell.send(Told::Begins(case, heard));
+            let _ = is_heard.recv();
+        }
+    }
+
     fn next(&self) -> Option<Strike> {
         let is_stopped = self.interrupted.load(Ordering::Relaxed) || self.is_broken.load(Ordering::Relaxed);
         if is_stopped || Instant::now() >= self.until {
@@ -382,34 +328,8 @@ fn hung_in_the_kernel(case: &Case) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use super::counting::count;
     use super::*;
-
-    fn ended(end: Result<Consequence, Broken>) -> Ended {
-        let failure = "write-error".parse().expect("a fault");
-        let case = Case { failure, nth: 1, continuation: Continuation::GoOn };
-        let outcome = end.map(|consequence| Outcome { consequence, ..hung_in_the_kernel(&case) });
-        (case, outcome)
-    }
-
-    fn none() -> FaultsFound {
-        FaultsFound { writes: 1, possible: 4, is_complete: true, seconds: 1.0, ..FaultsFound::default() }
-    }
-
-    #[test]
-    fn a_case_that_can_not_be_run_takes_no_other_with_it() {
-        let slow = || Err(Broken::Well("it does not start".into()));
-        let mut found = none();
-        let told = [ended(Ok(Consequence::Told)), ended(slow()), ended(Ok(Consequence::Lost))];
-        let (broken, _) = count_all(&Structures::default(), &mut found, told);
-        assert_eq!((found.cases, broken.len()), (2, 1));
-        end_early(&mut found, broken).expect("two were counted");
-        assert!(!found.is_complete && found.ended_early);
-        let note = "the search ended early, as a case could not be run: on a disk that is well the database fails: it does not start";
-        assert_eq!(found.notes, [note]);
-        let mut found = none();
-        let (broken, _) = count_all(&Structures::default(), &mut found, [ended(slow())]);
-        assert!(end_early(&mut found, broken).is_err(), "nothing was counted");
-    }
 
     /// Such a case had stood among those that struck a flush, whatever its fault; and a replay of one waited for the trial's end.
     #[test]
@@ -423,7 +343,7 @@ mod tests {
         });
         let outcome = outcome.expect("it hung");
         assert_eq!((outcome.consequence, outcome.was_ended), (Consequence::Hang, true));
-        let mut found = none();
+        let mut found = FaultsFound::default();
         count(&Structures::default(), &mut found, &case, outcome);
         assert_eq!((&*found.rows[0].fault, &*found.rows[0].structure), ("write-error", "unknown"));
     }
@@ -434,30 +354,6 @@ mod tests {
         // Its filesystem may be held for a while before the next way on.
         let last_seconds = Continuation::ALL.len() as f64 * (CASE_SECONDS_MAX + 20.0);
         assert!(crate::safety::BESIDE_FAULTS_SECONDS >= last_seconds + 300.0, "{last_seconds}");
-    }
-
-    /// A server does not ask for the same requests each time: late ones are missed.
-    #[test]
-    fn a_drawn_fault_that_struck_nobody_counts_for_no_share() {
-        let failure: Failure = "write-error".parse().expect("a fault");
-        let told = |nth: u64, ways_struck: usize| {
-            Continuation::ALL.into_iter().enumerate().map(move |(way, continuation)| {
-                let case = Case { failure, nth, continuation };
-                let whole = Outcome { consequence: Consequence::Told, ..hung_in_the_kernel(&case) };
-                let missed =
-                    Outcome { consequence: Consequence::Nothing, struck: Vec::new(), ..hung_in_the_kernel(&case) };
-                (case, Ok(if way < ways_struck { whole } else { missed }))
-            })
-        };
-        let ways = Continuation::ALL.len();
-        let mut found = none();
-        let all = told(1, ways).chain(told(2, ways)).chain(told(3, 0)).chain(told(4, 1));
-        let (broken, struck) = count_all(&Structures::default(), &mut found, all);
-        assert!(broken.is_empty());
-        assert_eq!((found.cases, found.not_struck), (9, 7));
-        // The first of them was not drawn.
-        let drawn: Vec<Strike> = (2..=4).map(|nth| (failure, nth)).collect();
-        assert_eq!(struck_in_all_ways(&drawn, &struck), 1);
     }
 
     #[test]

@@ -8,8 +8,10 @@ use crate::plan::TrialSpec;
 use crate::plan::{Plan, PlannedScenario};
 use load::engines;
 use load::workload::{Files, Kind};
+use observe::faults::{Consequence, Example, FaultsFound, UNKNOWN};
 use observe::record::Record;
 use observe::safety::{Finding, Grade, Safety};
+use powercut::fault::{Case, Fault};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use storage::{Device, StorageSettings};
@@ -106,7 +108,8 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
 #[derive(Debug, Default)]
 pub struct Measurement {
     safety: Option<Box<Safety>>,
-    /// The image whose recovery was begun last.
+    faults: Option<Box<FaultsFound>>,
+    /// The image whose recovery was begun last, or the case.
     recovering: Option<String>,
 }
 
@@ -115,6 +118,7 @@ impl Measurement {
     pub fn take(&mut self, record: Record) {
         match record {
             Record::Safety(found) => self.safety = Some(found),
+            Record::Faults(found) => self.faults = Some(found),
             Record::Recovering { image } => self.recovering = Some(image),
             _ => {}
         }
@@ -123,6 +127,34 @@ impl Measurement {
     /// What was found, once the trial has finished.
     pub fn finished(self) -> Option<Box<Safety>> {
         self.safety
+    }
+
+    /// What was found of failing disks, once the trial has finished.
+    pub fn finished_faults(self) -> Option<Box<FaultsFound>> {
+        self.faults
+    }
+
+    /// What was found of failing disks until the trial failed, for this reason. Where a case killed the kernel that it ran in, its client had no
+    /// answer. None where there is neither.
+    pub fn faults_until(self, why: &str, is_panic: bool) -> Option<Box<FaultsFound>> {
+        let (mut found, example) = (self.faults?, self.recovering?);
+        let case = example.parse::<Case>().ok().filter(|case| is_panic && case.failure.fault != Fault::Nothing);
+        if let Some(case) = case {
+            let words = format!("the kernel itself dies of it: {why}");
+            let (client, server, kernel) = (Vec::new(), Vec::new(), Vec::new());
+            let example = Example { case: example.clone(), words, client, server, kernel };
+            found.add([&case.failure.to_string(), UNKNOWN, case.continuation.name()], Consequence::Hang, || example);
+        }
+        if found.cases == 0 {
+            return None;
+        }
+        (found.is_complete, found.ended_early) = (false, true);
+        let note = format!(
+            "the search ended early, in the case {example}; what it found in its last second is not counted: {why}"
+        );
+        found.notes.push(note);
+        found.sort_rows();
+        Some(found)
     }
 
     /// What was found until a recovery killed the kernel that it ran in, for this reason, which is a fault like one that keeps a
@@ -270,10 +302,38 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_that_a_failing_disk_killed_is_a_case_and_takes_no_other_with_it() {
+        let until = |cases: usize, begun: &str, is_panic: bool| {
+            let mut found = FaultsFound::default();
+            let example = || Example {
+                case: "full@1/go-on".into(),
+                words: String::new(),
+                client: Vec::new(),
+                server: Vec::new(),
+                kernel: Vec::new(),
+            };
+            (0..cases).for_each(|_| found.add(["full", "WAL", "go-on"], Consequence::Told, example));
+            let faults = Some(Box::new(found));
+            let measurement = Measurement { faults, recovering: Some(begun.into()), ..Measurement::default() };
+            measurement.faults_until("EXT4-fs: panic forced", is_panic)
+        };
+        let found = until(2, "write-error@3/restart", true).expect("what was found, and the case");
+        assert_eq!((found.cases, found.is_complete, found.ended_early), (3, false, true));
+        let row = found.rows.last().expect("a row");
+        assert_eq!((&*row.fault, &*row.structure, &*row.continuation), ("write-error", UNKNOWN, "restart"));
+        assert_eq!(row.worst(), Some(Consequence::Hang));
+        assert!(found.notes[0].contains("write-error@3/restart") && found.notes[0].contains("panic forced"));
+        // Of other reasons the case knows nothing.
+        assert_eq!(until(2, "write-error@3/restart", false).map(|found| found.cases), Some(2));
+        assert!(until(0, "write-error@3/restart", false).is_none());
+    }
+
+    #[test]
     fn a_kernel_that_a_recovery_killed_is_a_finding() {
         let so_far = |recovering: Option<&str>| {
             let safety = Safety { images: 4, is_complete: true, ..found::found(Grade::A) };
-            Measurement { safety: Some(Box::new(safety)), recovering: recovering.map(Into::into) }
+            let recovering = recovering.map(Into::into);
+            Measurement { safety: Some(Box::new(safety)), recovering, ..Measurement::default() }
         };
         let safety = so_far(Some("0:oldest")).killed("Kernel mode signal 8").expect("a finding");
         assert_eq!((safety.grade, safety.images, safety.unmountable, safety.is_complete), (Grade::E, 5, 1, false));

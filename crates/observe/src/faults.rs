@@ -61,6 +61,9 @@ impl Consequence {
     }
 }
 
+/// The block of a case of which nobody knows what was struck: its disk was taken away, or the kernel died.
+pub const UNKNOWN: &str = "unknown";
+
 /// One case, to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
@@ -164,6 +167,12 @@ impl FaultsFound {
     /// How many cases ended so.
     pub fn count(&self, consequence: Consequence) -> u64 {
         self.rows.iter().filter_map(|row| row.counts.get(&consequence)).sum()
+    }
+
+    /// Rows in the order of lists, whatever the order in which their cases ended.
+    pub fn sort_rows(&mut self) {
+        let key = |row: &Row| (row.fault.clone(), row.structure.clone(), row.continuation.clone());
+        self.rows.sort_by_key(key);
     }
 
     /// Adds a case.

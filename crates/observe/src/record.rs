@@ -44,13 +44,13 @@ pub enum Record {
     Run(Run),
     /// What a power cut takes was measured, in place of runs; where the kernel may die of it, also what is known so far.
     Safety(Box<Safety>),
-    /// What a failing disk does was measured, in place of runs.
+    /// What a failing disk does was measured, in place of runs; where the kernel may die of it, also what is known so far.
     Faults(Box<FaultsFound>),
     /// One case of a failing disk was run again.
     FaultReplayed(Box<FaultReplayed>),
-    /// A recovery begins of which the kernel under it may die.
+    /// A recovery, or a case of a failing disk, begins of which the kernel under it may die.
     Recovering {
-        /// The image's name.
+        /// The image's name, or the case's.
         image: String,
     },
     /// What a power cut left was brought up, and copied to where a person can look at it.

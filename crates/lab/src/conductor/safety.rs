@@ -7,7 +7,7 @@ use crate::bench::{End, guest};
 use crash::plan::PlannedScenario;
 use crash::safety::{Measurement, spec, spec_of_faults, why_not};
 use ledger::model::{MeasuredFaults, MeasuredSafety, Scenario};
-use observe::record::{Failure, Record};
+use observe::record::Failure;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 use study::Safety;
@@ -127,14 +127,11 @@ fn measure(session: &mut Session, what: What, scenario: &PlannedScenario, settin
     if let Some(reason) = why_not(scenario, settings) {
         return Ok(not(reason));
     }
-    let (mut measurement, mut faults) = (Measurement::default(), None);
+    let mut measurement = Measurement::default();
     let watch = &mut *session.watch;
     let end = session.bench.run(&spec_of(session.plan, scenario, settings), session.interrupted, &mut |record| {
         watch(Event::Record(&record));
-        match record {
-            Record::Faults(found) => faults = Some(found),
-            record => measurement.take(record),
-        }
+        measurement.take(record);
     })?;
     // What a search that was cut short has seen is not what it was asked for.
     if session.interrupted.load(Ordering::Relaxed) {
@@ -143,12 +140,15 @@ fn measure(session: &mut Session, what: What, scenario: &PlannedScenario, settin
     let nothing = || not("the trial ended without a result".into());
     Ok(match (end, what) {
         (End::Finished, What::PowerCuts) => measurement.finished().map_or_else(nothing, Ended::Measured),
-        (End::Finished, What::Faults) => faults.map_or_else(nothing, Ended::Faults),
+        (End::Finished, What::Faults) => measurement.finished_faults().map_or_else(nothing, Ended::Faults),
         (End::Failed(failure), What::PowerCuts) => {
             let killed = guest::panic_of(&failure).and_then(|why| measurement.killed(why));
             killed.map_or(Ended::Not(failure), Ended::Measured)
         }
-        (End::Failed(failure), What::Faults) => Ended::Not(failure),
+        (End::Failed(failure), What::Faults) => {
+            let found = measurement.faults_until(&failure.causes.join(": "), guest::panic_of(&failure).is_some());
+            found.map_or(Ended::Not(failure), Ended::Faults)
+        }
         (End::Interrupted, _) => Ended::Interrupted,
     })
 }

@@ -7,6 +7,7 @@ use lab::bench::{Bench, End, Error};
 use lab::conductor::{self, Stop, What};
 use lab::resume;
 use ledger::model::Phase;
+use observe::faults::{Consequence, Example, FaultsFound};
 use observe::record::{Failure, Record};
 use observe::safety::Grade;
 use std::collections::BTreeMap;
@@ -156,6 +157,50 @@ fn who_breaks_off_power_cuts_has_the_whole_answer_of_the_rounds() {
     };
     assert_eq!(answered(None), 1.0);
     assert!(answered(Some(15)) < 1.0, "amid the sixth round");
+}
+
+/// A machine whose guest kernel dies of the second case of a failing disk.
+struct Dying(Simulated);
+
+impl Bench for Dying {
+    fn run(&mut self, _: &TrialSpec, _: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        let mut found = FaultsFound::default();
+        let (case, words) = ("full@1/go-on".into(), String::new());
+        let (client, server, kernel) = (Vec::new(), Vec::new(), Vec::new());
+        let example = Example { case, words, client, server, kernel };
+        found.add(["full", "WAL", "go-on"], Consequence::Told, || example);
+        sink(Record::Faults(Box::new(found)));
+        sink(Record::Recovering { image: "write-error@3/restart".into() });
+        let causes = vec!["the guest kernel panicked: EXT4-fs: panic forced".into(), "ended by signal 6".into()];
+        Ok(End::Failed(Failure { step: "trial".into(), causes, log: String::new() }))
+    }
+
+    fn now(&self) -> f64 {
+        self.0.now()
+    }
+
+    fn machine(&self) -> BTreeMap<String, String> {
+        self.0.machine()
+    }
+}
+
+#[test]
+fn a_guest_that_dies_of_a_failing_disk_leaves_what_was_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let text = text(&["ext4", "xfs"], "[safety]\nload = \"files\"");
+    let plan = plan(&text);
+    let opened = resume::open(&results, &plan, &session(&text)).expect("it opens");
+    let (never, mut bench) = (AtomicBool::new(false), Dying(machine()));
+    let ended = conductor::conduct_safety(&plan, What::Faults, opened, &mut bench, &never, &mut |_| {});
+    assert_eq!(ended.expect("it starts").stop, Stop::FaultsHoles);
+    let all = contents(&results).faults;
+    assert_eq!(all.len(), 2);
+    for kept in all {
+        let found = kept.faults.expect("what was found");
+        assert!(found.ended_early && found.notes[0].contains("panic forced"), "{found:?}");
+        assert_eq!((found.cases, found.count(Consequence::Told), found.count(Consequence::Hang)), (2, 1, 1));
+    }
 }
 
 #[test]

@@ -19,7 +19,8 @@ pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out) -
         out.say(&Record::FaultReplayed(Box::new(replayed)));
         return Ok(());
     }
-    let found = faults::search(&loaded, trial.spec, trial.work, asked, &STOP).map_err(Stopped::at("failing disk"))?;
+    let searched = faults::search(&loaded, trial.spec, trial.work, asked, &STOP, &mut |record| out.say(record));
+    let found = searched.map_err(Stopped::at("failing disk"))?;
     out.step("cases", found.seconds);
     out.say(&Record::Faults(Box::new(found)));
     Ok(())
