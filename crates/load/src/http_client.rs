@@ -20,7 +20,7 @@ mod uring;
 #[cfg(test)]
 mod tests;
 
-pub use drive::drive;
+pub use drive::{drive, drive_until};
 pub use tally::{Fault, Tally};
 pub use tls::Tls;
 

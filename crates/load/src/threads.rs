@@ -68,6 +68,22 @@ impl<'a> Control<'a> {
         work: impl Fn(R) -> Result<T, Error> + Sync,
         progress: &mut dyn FnMut(f64, f64),
     ) -> Result<Ended<T>, Error> {
+        let ended = self.run_until(inputs, ready, work, progress)?;
+        Error::if_interrupted(self.interrupted)?;
+        Ok(ended)
+    }
+
+    /// The same; where the user interrupts, what was done until then.
+    ///
+    /// # Errors
+    /// The first one of a thread.
+    pub fn run_until<I: Send, R, T: Send>(
+        &self,
+        inputs: Vec<I>,
+        ready: impl Fn(usize, I) -> Result<R, Error> + Sync,
+        work: impl Fn(R) -> Result<T, Error> + Sync,
+        progress: &mut dyn FnMut(f64, f64),
+    ) -> Result<Ended<T>, Error> {
         let barrier = Barrier::new(inputs.len() + 1);
         let first_error = Mutex::new(None);
         let (ended, rates) = std::thread::scope(|scope| {
@@ -96,7 +112,6 @@ impl<'a> Control<'a> {
         if let Some(error) = first_error.into_inner().expect("no thread panics with it") {
             return Err(error);
         }
-        Error::if_interrupted(self.interrupted)?;
         let (first, last) = (ended.iter().map(|one| one.1).min(), ended.iter().map(|one| one.2).max());
         let seconds = first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64());
         let parts = ended.into_iter().filter_map(|(part, ..)| part).collect();
@@ -207,5 +222,7 @@ mod tests {
         let control = Control::new(&interrupted);
         let ended = control.run(vec![()], |_, ()| Ok(()), |()| Ok(()), &mut |_, _| {});
         assert!(matches!(ended, Err(Error::Interrupted)));
+        let kept = control.run_until(vec![()], |_, ()| Ok(()), |()| Ok(7), &mut |_, _| {}).expect("nothing failed");
+        assert_eq!(kept.parts, [7], "who asks for it has what was done");
     }
 }

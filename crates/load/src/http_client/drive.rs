@@ -55,6 +55,21 @@ pub fn drive(
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(f64, f64),
 ) -> Result<(Tally, Vec<f64>), Error> {
+    let driven = drive_until(client, source, interrupted, progress)?;
+    Error::if_interrupted(interrupted)?;
+    Ok(driven)
+}
+
+/// The same; where the user interrupts, what came of the requests until then. Those that were under way are in [`Tally::requests`] alone.
+///
+/// # Errors
+/// As [`drive`], but for the user.
+pub fn drive_until(
+    client: &Client,
+    source: &mut dyn Source,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(f64, f64),
+) -> Result<(Tally, Vec<f64>), Error> {
     let (least, most) = (client.connections, client.connections);
     descriptors::make_room(&Connections { setting: "connections", words: "of them", least, most })?;
     let threads = client.threads.clamp(1, client.connections);
@@ -62,7 +77,7 @@ pub fn drive(
     let shared = Shared { client, source: Mutex::new((source, 0)), started: Instant::now(), control };
     let lines = |thread| client.connections / threads + usize::from(thread < client.connections % threads);
     let lines: Vec<usize> = (0..threads).map(lines).collect();
-    let ended = shared.control.run(lines, |_, lines| Ok(lines), |lines| run(&shared, lines), progress)?;
+    let ended = shared.control.run_until(lines, |_, lines| Ok(lines), |lines| run(&shared, lines), progress)?;
     let mut all = Tally::default();
     ended.parts.into_iter().for_each(|tally| all.merge(tally));
     all.seconds = all.ends.mean_seconds().unwrap_or(all.seconds);
@@ -214,6 +229,8 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         let answered = self.last_answer.map(|at| at.saturating_duration_since(started));
         match (answered, self.shared.client.window) {
             (None, _) => all,
+            // Who breaks off may do so as nothing came any more.
+            _ if self.shared.control.is_over() => all,
             (Some(answered), Some(window)) => answered.max(window.min(all)),
             (Some(answered), None) => answered,
         }

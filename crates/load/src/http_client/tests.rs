@@ -369,6 +369,33 @@ fn a_loop_that_is_interrupted_ends() {
     assert!(matches!(ended, Err(Error::Interrupted)));
 }
 
+/// As a user does while one of the requests is drawn.
+struct Stopping<'a> {
+    targets: Targets,
+    left: usize,
+    stop: &'a AtomicBool,
+}
+
+impl Source for Stopping<'_> {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        self.left = self.left.saturating_sub(1);
+        self.stop.store(self.left == 0, Ordering::Relaxed);
+        self.targets.next(request)
+    }
+}
+
+#[test]
+fn what_came_before_an_interruption_is_kept_by_who_asks_for_it() {
+    let server = Server::start(well);
+    let stop = AtomicBool::new(false);
+    let mut source = Stopping { targets: targets(numbered(1_000_000), true), left: 10, stop: &stop };
+    let driven = drive_until(&client(server.address, 1, true, Engine::Auto), &mut source, &stop, &mut |_, _| {});
+    let (tally, _) = driven.expect("nothing failed");
+    // One is drawn ahead, and one may be under way.
+    assert!((8..=10).contains(&tally.right) && tally.requests <= 10, "{} of {}", tally.right, tally.requests);
+    assert_eq!(tally.faults(), 0, "what was under way is no fault");
+}
+
 /// Needs root: a network of its own, with eleven ports to connect from.
 #[test]
 fn no_ports_left_is_counted_as_that() {

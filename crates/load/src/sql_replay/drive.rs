@@ -82,6 +82,21 @@ impl Replay {
         means: &Means<'_>,
         progress: &mut dyn FnMut(f64, f64),
     ) -> Result<Option<Tally>, Error> {
+        let tally = self.run_until(log, means, progress)?;
+        Error::if_interrupted(means.interrupted)?;
+        Ok(tally)
+    }
+
+    /// The same; where the user interrupts, what came of the statements until then.
+    ///
+    /// # Errors
+    /// When the system gives no queue of events.
+    pub fn run_until(
+        &mut self,
+        log: &Log,
+        means: &Means<'_>,
+        progress: &mut dyn FnMut(f64, f64),
+    ) -> Result<Option<Tally>, Error> {
         let Some((before, to)) = self.ends.get(self.runs_done).copied() else { return Ok(None) };
         let from = self.runs_done.checked_sub(1).map_or(log.span().start, |last| self.ends[last].1);
         self.runs_done += 1;
@@ -113,7 +128,7 @@ impl Replay {
         };
         let inputs = shares.into_iter().zip(wakes).collect();
         let drive = |(thread, lines, wake)| shared.drive(thread, lines, wake);
-        let ended = shared.control.run(inputs, keep, drive, progress)?;
+        let ended = shared.control.run_until(inputs, keep, drive, progress)?;
         let mut all = Tally { seconds: ended.seconds, rates: ended.rates, ..Tally::default() };
         for (tally, lines) in ended.parts {
             all.add(tally);

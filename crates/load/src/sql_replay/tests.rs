@@ -190,6 +190,22 @@ fn a_server_that_is_not_there_is_no_fault_of_a_thread() {
     }
 }
 
+#[test]
+fn what_came_before_an_interruption_is_kept_by_who_asks_for_it() {
+    let log = one_after_the_other(48);
+    let (interrupted, made) = (AtomicBool::new(false), AtomicU32::new(0));
+    let connect = || {
+        // As a user does while the third session connects.
+        interrupted.store(made.fetch_add(1, Ordering::Relaxed) >= 2, Ordering::Relaxed);
+        Ok::<Box<dyn Connection>, Error>(Box::new(Answering::default()))
+    };
+    let means = Means { connect: &connect, pace: Pace::Closed, threads: 1, interrupted: &interrupted };
+    let kept = Replay::new(&log, 1).run_until(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part");
+    assert!((2..=3).contains(&kept.right) && kept.faults.iter().sum::<u64>() == 0, "{kept:?}");
+    let ended = Replay::new(&log, 1).run(&log, &means, &mut |_, _| {});
+    assert!(matches!(ended, Err(Error::Interrupted)), "a trial has no figure of it");
+}
+
 /// As a pool leaves a connection to its next user.
 #[test]
 fn what_the_server_forgot_is_prepared_anew() {

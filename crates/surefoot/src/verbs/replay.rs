@@ -4,13 +4,13 @@ mod sql;
 
 use crate::cli::replay::{Expect, HttpEngine, ReplayArgs};
 use crate::failure::{Failure, Status};
-use crate::interrupt;
+use crate::{interrupt, live};
 use anyhow::anyhow;
 use http::url::{Scheme, Url};
 use indicatif::{ProgressBar, ProgressStyle};
 use load::duration;
 use load::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
-use load::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
+use load::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive_until};
 use load::http_log::{Expected, Hosts, Log, Others, Survey, disordered, endless, refuse, takes};
 use load::workload::Error;
 use observe::latency::Latency;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use settings::quantity::format_bytes;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What holds where nothing is said, as the help of the options has it.
@@ -68,24 +69,39 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
     let mut done = 0.0;
     let mut source = log.source(client.pace)?;
-    let driven = drive(&client, &mut source, &interrupt::INTERRUPTED, &mut |second, rate| {
+    let driven = drive_until(&client, &mut source, &interrupt::INTERRUPTED, &mut |second, rate| {
         done += rate;
         bar.set_position(done as u64);
         bar.set_message(format!("{} right answers, {}/s, after {}{of}", figure(done), figure(rate), span(second)));
     });
     bar.finish_and_clear();
     let (tally, rates) = driven.map_err(driven_failure)?;
+    let is_broken_off = interrupt::INTERRUPTED.load(Ordering::Relaxed);
     interrupt::printing(|| match args.json {
-        true => println!("{:#}", as_json(&survey, &tally, &rates)),
-        false => print(&tally),
+        true => println!("{:#}", with_end(as_json(&survey, &tally, &rates), is_broken_off)),
+        false => print(&tally, is_broken_off.then_some(survey.requests)),
     });
-    Ok(if tally.faults() > 0 { Status::Holes } else { Status::Answered })
+    Ok(status(tally.faults() > 0, is_broken_off))
+}
+
+/// Whether it was broken off, beside what came of it until then.
+fn with_end(mut figures: Value, is_broken_off: bool) -> Value {
+    figures["interrupted"] = is_broken_off.into();
+    figures
+}
+
+/// How it ends, with a word where it was broken off.
+fn status(has_faults: bool, is_broken_off: bool) -> Status {
+    if is_broken_off {
+        live::tell("interrupted: the figures are of what was answered until then");
+        return Status::Interrupted;
+    }
+    if has_faults { Status::Holes } else { Status::Answered }
 }
 
 /// Why a load ended early.
 fn driven_failure(error: Error) -> Failure {
     match error {
-        Error::Interrupted => Failure::new(Status::Interrupted, anyhow!("interrupted")),
         parameter @ Error::Parameter { .. } => Failure::new(Status::Missing, parameter),
         other => Failure::new(Status::Fault, other),
     }
@@ -200,7 +216,8 @@ fn print_survey(args: &ReplayArgs, survey: &Survey, takes: Option<&str>) {
     }
 }
 
-fn print(tally: &Tally) {
+/// `of` are the requests of the log, where it was broken off.
+fn print(tally: &Tally, of: Option<u64>) {
     let wrong = tally.faults();
     match tally.right {
         0 if wrong > 0 => println!("\nno right answer in {}", span(tally.seconds)),
@@ -217,6 +234,11 @@ fn print(tally: &Tally) {
         let classes = tally.classes.iter().enumerate().filter(|(_, answers)| **answers > 0);
         let classes: Vec<String> = classes.map(|(at, answers)| format!("{}xx {}", at + 1, count(*answers))).collect();
         println!("status: {}", classes.join(", "));
+    }
+    if let Some(of) = of {
+        let under_way = tally.requests.saturating_sub(tally.right + wrong);
+        let (begun, of, under_way) = (count(tally.requests), count(of), count(under_way));
+        println!("broken off: {begun} of {of} requests were begun; {under_way} were under way, and are in no figure");
     }
     println!("connections: {}", count(tally.connections));
     if tally.resent > 0 {

@@ -336,6 +336,30 @@ fn a_server_killed_in_the_middle_is_counted_to_the_last_request() {
     assert_eq!(json["answers"].as_u64().expect("answers") + errors, 1200, "{json:#}");
 }
 
+/// Ctrl-C after an hour had cost all that was measured.
+#[test]
+fn what_was_measured_before_ctrl_c_is_told() {
+    let world = World::new();
+    let path = world.write("wanted.log", site(&world, 1200).join("\n"));
+    let nginx = Nginx::start(&world);
+    // Two minutes, so that it ends by the signal.
+    let arguments = ["replay", path.to_str().expect("a name"), &nginx.url, "--rate", "10", "--keep-alive"];
+    let broken_off = |more: &[&str]| {
+        let log = world.path().join("access.log");
+        let lines = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
+        let before = lines();
+        let mut command = world.command(&[&arguments[..], more].concat());
+        let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("surefoot starts");
+        wait_until("nginx has answered some", || lines() > before + 5);
+        kill(Pid::from_raw(running.id() as i32), Signal::SIGINT).expect("it runs");
+        crate::harness::said(&running.wait_with_output().expect("it ends")).status(130)
+    };
+    broken_off(&[]).says("of 1,200 requests were begun").says("answers a second").says("until then");
+    let json = broken_off(&["--json"]).json();
+    let right = json["right_answers"].as_u64().expect("a number");
+    assert!((1..1200).contains(&right) && json["interrupted"] == true, "{json:#}");
+}
+
 #[test]
 fn a_stalled_server_shows_in_an_open_loop() {
     let world = World::new();

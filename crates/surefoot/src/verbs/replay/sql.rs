@@ -1,6 +1,6 @@
 //! `surefoot replay LOG postgres://…`: a database server's own log against a running server.
 
-use super::{bad, driven_failure, latency, print_errors, print_table};
+use super::{bad, driven_failure, latency, print_errors, print_table, status, with_end};
 use crate::cli::replay::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::interrupt;
@@ -13,6 +13,7 @@ use load::workload::Error;
 use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use sqllog::{Form, Log, Options};
+use std::sync::atomic::Ordering;
 use wire::{Address, Connection};
 
 /// Without what stands there: it may be the begin of a password.
@@ -119,18 +120,19 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     let mut done = 0.0;
     let (pace, threads) = (args.speed.map_or(Pace::Closed, Pace::AsLogged), usize::from(args.threads));
     let means = Means { connect: &|| target.connect(), pace, threads, interrupted: &interrupt::INTERRUPTED };
-    let driven = Replay::new(&log, 1).run(&log, &means, &mut |second, rate| {
+    let driven = Replay::new(&log, 1).run_until(&log, &means, &mut |second, rate| {
         done += rate;
         bar.set_position(done as u64);
         bar.set_message(format!("{} statements, {}/s, after {}", figure(done), figure(rate), span(second)));
     });
     bar.finish_and_clear();
     let tally = driven.map_err(driven_failure)?.unwrap_or_default();
+    let is_broken_off = interrupt::INTERRUPTED.load(Ordering::Relaxed);
     interrupt::printing(|| match args.json {
-        true => println!("{:#}", as_json(&log, &tally)),
-        false => print(&tally),
+        true => println!("{:#}", with_end(as_json(&log, &tally), is_broken_off)),
+        false => print(&tally, is_broken_off.then_some(log.statements())),
     });
-    Ok(if tally.faults.iter().any(|count| *count > 0) { Status::Holes } else { Status::Answered })
+    Ok(status(tally.faults.iter().any(|count| *count > 0), is_broken_off))
 }
 
 /// Options that say how HTTP is asked.
@@ -211,13 +213,17 @@ fn print_log(args: &ReplayArgs, log: &Log) {
     }
 }
 
-fn print(tally: &Tally) {
+/// `of` are the statements of the log, where it was broken off.
+fn print(tally: &Tally, of: Option<u64>) {
     if tally.right == 0 {
         println!("\nno answer in {}", span(tally.seconds));
     } else {
         let rate = figure(tally.right as f64 / tally.seconds);
         println!("\n{rate} statements a second: {} in {}", count(tally.right), span(tally.seconds));
         print_table(&[("statement", &tally.latency)]);
+    }
+    if let Some(of) = of {
+        println!("broken off: {} of {} statements came to an end", count(tally.asked()), count(of));
     }
     println!("sessions: {}", count(tally.sessions));
     let also = [
