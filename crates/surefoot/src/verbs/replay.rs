@@ -17,7 +17,7 @@ use observe::latency::Latency;
 use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use settings::quantity::format_bytes;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -62,7 +62,10 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     }
     let takes = takes(&survey, client.pace, args.calls).map(|takes| span(takes.as_secs_f64()));
     if !args.json {
-        interrupt::printing(|| print_survey(args, &survey, takes.as_deref()));
+        interrupt::printing(|| {
+            print_survey(args, &survey, takes.as_deref());
+            of_handshakes(&url, &log.hosts, &survey).iter().for_each(|note| println!("note: {note}"));
+        });
     }
     let of = takes.map_or(String::new(), |takes| format!(", of about {takes}"));
     let bar = ProgressBar::new(survey.requests);
@@ -216,6 +219,28 @@ fn print_survey(args: &ReplayArgs, survey: &Survey, takes: Option<&str>) {
     }
 }
 
+/// A word where hosts are asked for by other names than the handshake has, which is one for all connections: each takes requests of all hosts.
+fn of_handshakes(url: &Url, hosts: &Hosts, survey: &Survey) -> Option<String> {
+    let asked: Vec<&str> = match hosts.is_one {
+        true => vec![&hosts.default],
+        false => survey.hosts.keys().map(|host| hosts.map.get(host).unwrap_or(host).as_str()).collect(),
+    };
+    let is_other = |host: &&str| {
+        let port = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+        !port.map_or(*host, |(name, _)| name).eq_ignore_ascii_case(&url.host)
+    };
+    let others = asked.into_iter().filter(is_other).count() as u64;
+    if url.scheme == Scheme::Http || others == 0 {
+        return None;
+    }
+    let named = if url.host.parse::<IpAddr>().is_ok() { "no host" } else { url.host.as_str() };
+    Some(format!(
+        "TLS names {named} on every connection (SNI), where a browser names the host that it asks for, and {} asked for here have another name: a \
+         server may choose another certificate, or answer 421",
+        count(others)
+    ))
+}
+
 /// `of` are the requests of the log, where it was broken off.
 fn print(tally: &Tally, of: Option<u64>) {
     let wrong = tally.faults();
@@ -330,6 +355,35 @@ mod tests {
         assert_eq!(reachable(&[open, closed]), Some(open));
         assert_eq!(reachable(&[closed, closed]), Some(closed));
         assert_eq!((reachable(&[closed]), reachable(&[])), (Some(closed), None));
+    }
+
+    /// Answers of another host's certificate, or a 421, were told as the server's fault without a word.
+    #[test]
+    fn hosts_that_the_handshake_does_not_name_are_noted() {
+        let survey = |hosts: &[&str]| {
+            let hosts = hosts.iter().map(|host| (host.to_string(), 1)).collect();
+            Survey { hosts, ..Survey::default() }
+        };
+        let said = |url: &str, one: Option<&str>, hosts: &[&str]| {
+            let url = Url::parse(url).expect("a URL");
+            let default = one.map_or_else(|| url.authority(), String::from);
+            let map = [("old.example".to_string(), "a.example".to_string())].into();
+            of_handshakes(&url, &Hosts { default, is_one: one.is_some(), map }, &survey(hosts))
+        };
+        let two: &[&str] = &["a.example", "b.example"];
+        let of_one = said("https://a.example", None, two).expect("one has another name");
+        assert!(of_one.starts_with("TLS names a.example on every connection") && of_one.contains("and 1 asked"));
+        assert!(said("https://127.0.0.1:8443", None, two).is_some_and(|said| said.contains("no host")));
+        assert!(said("https://127.0.0.1", Some("shop.example"), &[]).is_some());
+        let alike: [(&str, Option<&str>, &[&str]); 4] = [
+            ("http://127.0.0.1", None, two),
+            ("https://A.example:8443", None, &["a.example", "old.example"]),
+            ("https://a.example", Some("a.example:443"), two),
+            ("https://127.0.0.1", None, &[]),
+        ];
+        for (url, one, hosts) in alike {
+            assert_eq!(said(url, one, hosts), None, "{url} {one:?} {hosts:?}");
+        }
     }
 
     #[test]
