@@ -146,10 +146,12 @@ fn chain(error: &anyhow::Error, hint: Option<&str>, colour: bool) -> String {
         }
         said = text;
     }
-    if let Some(hint) = hint {
-        let _ = writeln!(out, "{} {}", painted("hint:", "1;36", colour), plain(hint));
-    }
-    out
+    out + &way_on(hint, colour)
+}
+
+/// The last line: what to do next.
+fn way_on(hint: Option<&str>, colour: bool) -> String {
+    hint.map_or_else(String::new, |hint| format!("{} {}\n", painted("hint:", "1;36", colour), plain(hint)))
 }
 
 /// Words that may come from somebody else's file, line by line, without what would steer the terminal.
@@ -171,10 +173,7 @@ fn study_problem(origin: &str, text: &str, problem: &Problem, colour: bool) -> S
     };
     let mut out = renderer.decor_style(DecorStyle::Unicode).render(&[report]);
     out.push('\n');
-    if let Some(hint) = &problem.hint {
-        let _ = writeln!(out, "{} {}", painted("hint:", "1;36", colour), plain(hint));
-    }
-    out
+    out + &way_on(problem.hint.as_deref(), colour)
 }
 
 fn painted(text: &str, code: &str, colour: bool) -> String {
