@@ -34,19 +34,6 @@ pub mod tests {
         assert_eq!(super::held_back("why", &["a = 1".into(), "b = 2".into()]), "# why\n# a = 1\n# b = 2\n");
     }
 
-    /// Such a server was said to be unknown.
-    #[test]
-    fn what_is_refused_of_older_results_is_named() {
-        let why = |service: &str, recorded: Value| {
-            let recorded: Map<String, Value> = serde_json::from_value(recorded).expect("a table");
-            crate::files(service, Some(&recorded), &Setup::default()).expect_err("refused")
-        };
-        let ours = why("redis", json!({ "settings": { "dir": "/tmp", "maxmemory": "1gb" } }));
-        assert!(ours.contains("settings.dir") && !ours.contains("maxmemory"), "{ours}");
-        assert_eq!(why("redis", json!({ "settings": 7 })), "this version refuses settings = 7");
-        assert_eq!(why("oracle", json!({})), "this version does not know it");
-    }
-
     /// Who leaves all defaults is told to change nothing. A database without a server is made anew, by a file of its own.
     #[test]
     fn defaults_change_no_file() {

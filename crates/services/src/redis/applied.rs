@@ -87,6 +87,19 @@ mod tests {
         lines.iter().position(|line| line.contains(words))
     }
 
+    /// Such a server was said to be unknown.
+    #[test]
+    fn what_is_refused_of_older_results_is_named() {
+        let why = |service: &str, settings: Value| {
+            let recorded = [("settings".to_string(), settings)].into_iter().collect();
+            crate::files(service, Some(&recorded), &Setup::default()).expect_err("refused")
+        };
+        let ours = why("redis", json!({ "dir": "/tmp", "maxmemory": "1gb" }));
+        assert!(ours.contains("settings.dir") && !ours.contains("maxmemory"), "{ours}");
+        assert_eq!(why("redis", json!(7)), "this version refuses settings = 7");
+        assert_eq!(why("oracle", json!({})), "this version does not know it");
+    }
+
     /// redis.conf: a change of `appendonly` in the file of a server that has data can lose them; it is made by CONFIG SET first.
     #[test]
     fn an_append_only_file_is_made_while_the_server_runs() {
