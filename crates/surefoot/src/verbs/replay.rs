@@ -222,7 +222,7 @@ fn print_survey(args: &ReplayArgs, survey: &Survey, takes: Option<&str>) {
 /// A word where hosts are asked for by other names than the handshake has, which is one for all connections: each takes requests of all hosts.
 fn of_handshakes(url: &Url, hosts: &Hosts, survey: &Survey) -> Option<String> {
     let asked: Vec<&str> = match hosts.is_one {
-        true => vec![&hosts.default],
+        true => vec![hosts.default.as_str()],
         false => survey.hosts.keys().map(|host| hosts.map.get(host).unwrap_or(host).as_str()).collect(),
     };
     let is_other = |host: &&str| {
