@@ -15,7 +15,7 @@ use crate::{Error, journal};
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::Metric;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -75,11 +75,20 @@ impl Reader {
 
     fn open_as(path: &Path, connect: impl FnOnce() -> rusqlite::Result<Connection>) -> Result<Reader, Error> {
         schema::require_file(path)?;
-        // SQLite's own message for a missing file names neither file nor reason.
-        std::fs::File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
+        let unopened = |source| Error::Open { path: path.into(), source };
+        // Not opened for that: closing it would drop all locks that SQLite has on it in this process, a writer's among them, and the next
+        // reader elsewhere would take the log away that the writer goes on with.
+        path.metadata().map_err(unopened)?;
         journal::check(path)?;
         let failed = |error| schema::unreadable(path, error);
-        let connection = connect().map_err(failed)?;
+        let connection = connect().map_err(|error: rusqlite::Error| {
+            // SQLite's own message for a file that may not be read names neither file nor reason.
+            let is_unopened = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+            match is_unopened.then(|| std::fs::File::open(path)) {
+                Some(Err(source)) => unopened(source),
+                _ => failed(error),
+            }
+        })?;
         let version = schema::check(&connection, path)?;
         schema::check_whole(&connection, path)?;
         schema::check_tables(&connection, path)?;

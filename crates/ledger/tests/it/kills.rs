@@ -83,6 +83,40 @@ fn a_ledger_killed_at_its_beginning_is_begun_again() {
     }
 }
 
+/// Set for the child that reads what another process writes.
+const READS: &str = "LEDGER_TEST_READS";
+
+/// Not a test of its own: the child of the test below. Says how many trials it finds.
+#[test]
+fn reader_beside_a_writer() {
+    let Some(path) = std::env::var_os(READS) else { return };
+    let contents = Reader::open_untouched(Path::new(&path)).and_then(|reader| reader.contents()).expect("readable");
+    println!("found {} trials", contents.trials.len());
+}
+
+/// `surefoot status` while a study runs: who leaves last takes the log away, and thinks so of itself where the writer's lock on the file is gone.
+#[test]
+fn what_is_recorded_after_a_reader_has_left_is_read_and_outlives_a_kill() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    for round in 0..3 {
+        trial(&mut writer, SCENARIOS[0], round, TrialState::Finished, 5.0);
+        // The conductor reads what there is so far, too.
+        writer.reader().and_then(|reader| reader.contents()).expect("readable");
+        let output = child("kills::reader_beside_a_writer", READS, &path).wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains(&format!("found {} trials", round + 1)), "round {round}: {said}");
+    }
+    // What a kill leaves: the files as they are while it writes.
+    let killed = tempfile::tempdir().expect("a folder");
+    for name in ["s.surefoot", "s.surefoot-wal"] {
+        std::fs::copy(folder.path().join(name), killed.path().join(name)).expect("a copy");
+    }
+    let contents = Reader::open(&killed.path().join("s.surefoot")).and_then(|reader| reader.contents());
+    assert_eq!(contents.expect("readable").trials.len(), 3);
+}
+
 fn child(test: &str, variable: &str, value: &Path) -> std::process::Child {
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
