@@ -8,6 +8,7 @@ mod join;
 
 use crate::lock::Lock;
 use crate::model::{Attempt, Contents, Member, StudyRecord};
+use crate::reasons::{INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
 use copy::Copier;
@@ -72,6 +73,8 @@ struct Rank {
     is_finished: bool,
     /// Those that failed are none.
     trials: u32,
+    /// What it found of power cuts and of failing disks, a scenario each.
+    harms: u32,
     /// Of two that came as far the earlier one; two folders may each have a first start on one host.
     earlier: std::cmp::Reverse<(u32, String, u64)>,
 }
@@ -221,9 +224,12 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let rounds = "SELECT member, count(DISTINCT round) FROM trial WHERE state = 'finished' AND member IS NOT NULL GROUP BY member";
     let rounds: BTreeMap<u32, u32> = by_member(&reader, rounds)?;
     // The last session of each says how it ended.
-    let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \
-                 (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)";
-    let ended: BTreeMap<u32, u32> = by_member(&reader, ended)?;
+    let ended = format!(
+        "SELECT member, coalesce(reason NOT IN ('{INTERRUPTED}', '{INTERRUPTED_BEHIND_ROUNDS}'), 0) FROM session WHERE id IN \
+         (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)"
+    );
+    let ended: BTreeMap<u32, u32> = by_member(&reader, &ended)?;
+    let [cuts, faults] = [harms(&reader, "safety")?, harms(&reader, "faults")?];
     let started = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
     let started: BTreeMap<u32, f64> = by_member(&reader, started)?;
     let start = |member: Member| {
@@ -231,6 +237,7 @@ fn look(path: &Path) -> Result<Looked, Error> {
             is_finished: ended.get(&member.number) == Some(&1)
                 && rounds.get(&member.number).is_some_and(|rounds| *rounds >= member.rounds),
             trials: counts.get(&member.number).copied().unwrap_or(0),
+            harms: [&cuts, &faults].into_iter().filter_map(|found| found.get(&member.number)).sum(),
             earlier: std::cmp::Reverse((
                 member.attempt,
                 member.host.name.clone(),
@@ -240,6 +247,15 @@ fn look(path: &Path) -> Result<Looked, Error> {
         Start { member, rank, file: path.into() }
     };
     Ok(Looked { study, labels, inputs, starts: members.into_iter().map(start).collect() })
+}
+
+/// Of how many scenarios each member found what a table tells; a row without that says why there is nothing.
+fn harms(reader: &Reader, table: &str) -> Result<BTreeMap<u32, u32>, Error> {
+    let found = format!(
+        "SELECT session.member, count(DISTINCT {table}.scenario) FROM {table} JOIN session ON session.id = {table}.session \
+         WHERE session.member IS NOT NULL AND json_extract({table}.json, '$.{table}') IS NOT NULL GROUP BY session.member"
+    );
+    by_member(reader, &found)
 }
 
 /// By the sessions' facts. Whether these are damaged is found out when they are copied.

@@ -225,6 +225,31 @@ fn a_start_whose_trials_all_failed_takes_no_rounds_away() {
     }
 }
 
+/// A scheduler that wants its node back ends the first start amid its power cuts, and the second comes to its end elsewhere.
+#[test]
+fn of_starts_with_all_rounds_the_one_that_ended_counts_or_the_one_that_knows_more_of_power_cuts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = |attempt: u32, reason: Option<&str>, cuts: &[MeasuredSafety]| {
+        let path = folder.path().join(attempt.to_string());
+        started(&path, &study(), &member(1, attempt, &format!("n{attempt}")), ROUNDS, false);
+        let mut writer = Writer::create_or_open(&path).expect("it opens");
+        writer.begin_session(&BTreeMap::new(), 5.0).expect("written");
+        cuts.iter().for_each(|one| writer.safety(one).expect("written"));
+        reason.iter().for_each(|reason| writer.end_session(reason, 9.0).expect("written"));
+        path
+    };
+    let (one, both) = ([safety(SCENARIOS[0])], SCENARIOS.map(safety));
+    let without = [safety(SCENARIOS[0]), MeasuredSafety { safety: None, ..safety(SCENARIOS[1]) }];
+    let (done, interrupted) = (Some("all rounds are done"), Some(ledger::reasons::INTERRUPTED_BEHIND_ROUNDS));
+    let starts =
+        [(interrupted, &both[..]), (done, &without[..]), (done, &both[..]), (None, &one[..]), (None, &both[..])];
+    let files: Vec<PathBuf> = (1..).zip(starts).map(|(attempt, (reason, cuts))| start(attempt, reason, cuts)).collect();
+    for (among, chosen) in [(0..2, 2), (1..3, 3), (3..5, 5), (0..5, 3)] {
+        let merged = merge(&files[among.clone()], &folder.path().join("fleet")).expect("one fleet");
+        assert_eq!(merged.members[0].attempt, chosen, "{among:?}");
+    }
+}
+
 #[test]
 fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let folder = tempfile::tempdir().expect("a folder");
