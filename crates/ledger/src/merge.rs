@@ -329,6 +329,7 @@ fn differences<'a>(
 /// Writes the chosen starts, the study as the first member had it.
 fn write(chosen: &[Start], target: &Path) -> Result<(), Error> {
     let _lock = Lock::take(target)?;
+    schema::refuse_stray_logs(target)?;
     let unfinished = beside(target, ".merging");
     let failed = |source| Error::Open { path: target.into(), source };
     let _ = std::fs::remove_file(&unfinished);

@@ -122,12 +122,7 @@ const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5,
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {
-    // SQLite would take the log or journal of a file that was removed for the new one's.
-    for log in [log_of(path), journal_of(path)] {
-        if has_bytes(&log) {
-            return Err(Error::StrayLog(log));
-        }
-    }
+    refuse_stray_logs(path)?;
     let unfinished = beside(path, ".new");
     let failed = |source| Error::Open { path: path.into(), source };
     for left in [unfinished.clone(), beside(&unfinished, "-journal")] {
@@ -137,6 +132,12 @@ pub fn create(path: &Path) -> Result<(), Error> {
     climb(&mut connection, path, 0)?;
     connection.close().map_err(|(_, error)| unreadable(path, error))?;
     std::fs::rename(unfinished, path).map_err(failed)
+}
+
+/// SQLite would take the log or journal of a file that was removed for that of the one that gets its name.
+pub fn refuse_stray_logs(path: &Path) -> Result<(), Error> {
+    let stray = [log_of(path), journal_of(path)].into_iter().find(|log| has_bytes(log));
+    stray.map_or(Ok(()), |log| Err(Error::StrayLog(log)))
 }
 
 /// Climbs from an older version.

@@ -377,6 +377,16 @@ fn what_an_answer_holds_outlives_damage_to_the_file_that_it_came_from() {
     assert_eq!(std::fs::read(&target).expect("readable"), before);
 }
 
+/// What a kill left beside a file that somebody removed: SQLite would take it for the answer's own.
+#[test]
+fn an_answer_does_not_take_over_the_log_of_an_earlier_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("fleet.surefoot");
+    std::fs::write(folder.path().join("fleet.surefoot-wal"), [0; 32]).expect("written");
+    let refused = merge(&POOL.files[..1], &target).expect_err("a stray log");
+    assert!(matches!(refused, MergeError::Ledger(ledger::Error::StrayLog(_))) && !target.exists(), "{refused}");
+}
+
 #[test]
 fn a_member_has_its_own_probes_power_cuts_and_failing_disks_and_a_fleet_the_worst() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -41,7 +41,7 @@ fn a_ledger_at_rest_is_left_as_it_is() {
 
 /// A name is bytes, and what begins with two slashes is a path all the same.
 #[test]
-fn a_ledger_of_any_name_is_read() {
+fn a_ledger_of_any_name_is_read_and_copied() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(OsStr::from_bytes(b"caf\xe9 %41.surefoot"));
     let mut writer = begun(&path);
@@ -50,6 +50,10 @@ fn a_ledger_of_any_name_is_read() {
     assert_eq!(speeds(&path), 1);
     let slashes = [&b"/"[..], path.as_os_str().as_bytes()].concat();
     assert_eq!(speeds(Path::new(OsStr::from_bytes(&slashes))), 1);
+    // The folder of a fleet's results may be called so, too.
+    let copy = folder.path().join(OsStr::from_bytes(b"caf\xe9 of all.surefoot"));
+    ledger::publish(&path, &copy).expect("copied");
+    assert_eq!(speeds(&copy), 1);
 }
 
 #[test]
