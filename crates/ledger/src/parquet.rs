@@ -63,11 +63,7 @@ struct Row<'a> {
 /// When the ledger can't be read or the file not be written.
 pub fn write(reader: &Reader, out: impl Write + Send) -> Result<(), Error> {
     let contents = reader.contents()?;
-    let factors: BTreeSet<&str> =
-        contents.scenarios.iter().flat_map(|scenario| scenario.levels.keys()).map(String::as_str).collect();
-    // A factor `workload` says what the column of that name says.
-    let factors: Vec<&str> =
-        factors.into_iter().filter(|factor| COLUMNS.iter().all(|(name, _)| name != factor)).collect();
+    let factors = factor_columns(&contents.scenarios);
     let scenarios: HashMap<&str, &Scenario> =
         contents.scenarios.iter().map(|scenario| (scenario.label.as_str(), scenario)).collect();
     let trials: BTreeMap<i64, &Trial> = contents.trials.iter().map(|trial| (trial.id, trial)).collect();
@@ -91,6 +87,23 @@ pub fn write(reader: &Reader, out: impl Write + Send) -> Result<(), Error> {
     Ok(())
 }
 
+/// The column of each factor, and its name. A study's several workloads are a factor of it that has its column already; any other that is called like
+/// one of those that every file has gets underscores.
+fn factor_columns(scenarios: &[Scenario]) -> Vec<(String, &str)> {
+    let all: BTreeSet<&str> =
+        scenarios.iter().flat_map(|scenario| scenario.levels.keys()).map(String::as_str).collect();
+    let is_workload = |one: &Scenario| one.levels.get("workload").is_none_or(|level| *level == one.workload);
+    let is_said = |factor: &str| factor == "workload" && scenarios.iter().all(is_workload);
+    let column = |factor: &str| {
+        let mut name = factor.to_string();
+        while COLUMNS.iter().any(|(known, _)| *known == name) || (name != factor && all.contains(&*name)) {
+            name.push('_');
+        }
+        name
+    };
+    all.iter().filter(|factor| !is_said(factor)).map(|factor| (column(factor), *factor)).collect()
+}
+
 fn failed(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -101,7 +114,7 @@ fn failed(error: ParquetError) -> Error {
     }
 }
 
-fn schema(factors: &[&str]) -> Result<Arc<Type>, ParquetError> {
+fn schema(factors: &[(String, &str)]) -> Result<Arc<Type>, ParquetError> {
     let fixed = COLUMNS.iter().map(|(name, column)| {
         let physical = match column {
             Column::Text(_) => Physical::BYTE_ARRAY,
@@ -112,7 +125,7 @@ fn schema(factors: &[&str]) -> Result<Arc<Type>, ParquetError> {
         };
         (*name, physical, Repetition::REQUIRED)
     });
-    let of_factors = factors.iter().map(|factor| (*factor, Physical::BYTE_ARRAY, Repetition::OPTIONAL));
+    let of_factors = factors.iter().map(|(name, _)| (name.as_str(), Physical::BYTE_ARRAY, Repetition::OPTIONAL));
     let fields = fixed.chain(of_factors).map(|(name, physical, repetition)| {
         let kind = if physical == Physical::BYTE_ARRAY { ConvertedType::UTF8 } else { ConvertedType::NONE };
         let field = Type::primitive_type_builder(name, physical).with_repetition(repetition).with_converted_type(kind);
@@ -129,7 +142,7 @@ fn all<T>(rows: &[Row], of: fn(&Row) -> T) -> Vec<T> {
 fn columns<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<W>,
     rows: &[Row],
-    factors: &[&str],
+    factors: &[(String, &str)],
 ) -> Result<(), ParquetError> {
     for (_, column) in &COLUMNS {
         let mut writer = group.next_column()?.expect("as many columns as the schema has");
@@ -145,7 +158,7 @@ fn columns<W: Write + Send>(
         };
         writer.close()?;
     }
-    for factor in factors {
+    for (_, factor) in factors {
         let mut writer = group.next_column()?.expect("as many columns as the schema has");
         let levels: Vec<Option<&String>> = rows.iter().map(|row| row.scenario.levels.get(*factor)).collect();
         let present: Vec<i16> = levels.iter().map(|level| i16::from(level.is_some())).collect();

@@ -2,7 +2,7 @@
 
 use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, safety, scenarios, study, trial};
 use ledger::model::{MeasuredSafety, Place, Scenario, TrialState};
-use ledger::{Reader, export};
+use ledger::{Reader, Writer, export};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::{Failure, Provisioned, Run};
@@ -191,6 +191,30 @@ fn parquet_holds_what_the_csv_does_and_the_levels() {
         count += 1;
     }
     assert!(count > 0 && count == rows.len(), "{count} lines, {} rows", rows.len());
+}
+
+/// A factor of the user's own may be called as they like.
+#[test]
+fn parquet_has_the_levels_of_a_factor_that_is_called_like_another_column() {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer = Writer::create_or_open(&folder.path().join("s.surefoot")).expect("a new ledger");
+    let mut all = scenarios();
+    for scenario in &mut all {
+        for (factor, level) in [("group", "journal"), ("workload", "oltp")] {
+            scenario.levels.insert(factor.into(), level.into());
+        }
+    }
+    writer.set_study(&study(), &all, None).expect("written");
+    writer.begin_session(&BTreeMap::new(), 1.0).expect("written");
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
+    let mut file = Vec::new();
+    writer.reader().and_then(|reader| ledger::parquet::write(&reader, &mut file)).expect("exported");
+    let file = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
+    let row = file.get_row_iter(None).expect("rows").next().expect("a row").expect("a row").to_json_value();
+    let cells = ["group", "group_", "workload"].map(|column| row[column].as_str().unwrap_or_default().to_string());
+    assert_eq!(cells, ["", "journal", "oltp"], "{row}");
+    assert!(row.get("workload_").is_none(), "{row}");
 }
 
 fn any_run() -> impl Strategy<Value = Run> {
