@@ -39,8 +39,10 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         println!("{}: member {} alone, so there is no answer over hosts", args.output.display(), members[0].number);
         return Ok(Status::Holes);
     };
+    let written = write_page(&page, &report.html());
+    // Behind the page: who reads no further (`| head`) ends this.
     print!("{}", terminal_of_fleet(&report));
-    write_page(&page, &report.html())?;
+    written?;
     println!("{} holds all of it; the page: {}", args.output.display(), page.display());
     Ok(if report.has_holes() { Status::Holes } else { Status::Answered })
 }

@@ -140,6 +140,13 @@ fn what_was_measured_is_not_lost(world: &World, member_2: &str) {
     assert!(std::fs::read(world.path().join("all.surefoot")).expect("it stays") == answer);
     world.surefoot(&["merge", member_1, "all.surefoot", "-o", "all.surefoot"]).status(0);
     world.surefoot(&["merge", "fleet", "all.surefoot", "-o", "all.surefoot"]).status(0);
+    // The page is that of the answer, however soon its reader goes.
+    std::fs::remove_file(world.path().join("all.html")).expect("its page");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut unread = world.command(&["merge", "fleet", "-o", "all.surefoot"]);
+    assert!(!unread.stdout(writer).status().expect("surefoot starts").success());
+    assert!(world.path().join("all.html").is_file());
     world.surefoot(&["merge", "fleet", "-o", "fleet/all.surefoot"]).status(0);
     world.surefoot(&["merge", "fleet", "-o", "fleet/all.surefoot"]).status(2).says("lies in a folder that is merged");
     std::fs::remove_file(world.path().join("fleet/all.surefoot")).expect("merged");
