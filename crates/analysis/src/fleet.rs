@@ -264,7 +264,8 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         // Each member measures all scenarios: who was ended before has no word of the rest.
         let (cuts, faults) = (&contents.safety, &contents.faults);
         let no_power_cut = |scenario: &Scenario| {
-            let of_it = |one: &&MeasuredSafety| one.member == Some(number) && one.scenario == scenario.label;
+            let is_own = |one: &MeasuredSafety| one.member == Some(number) && one.scenario == scenario.label;
+            let of_it = |one: &&MeasuredSafety| is_own(one) && contents.is_counted_cut(one);
             let last = cuts.iter().rfind(of_it);
             !scenario.control && last.map_or(!cuts.is_empty(), |last| last.safety.is_none())
         };

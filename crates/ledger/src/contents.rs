@@ -84,20 +84,21 @@ impl Contents {
         meant(one) == meant(other)
     }
 
+    /// Whether what was measured of power cuts counts. Classes on unlike disks are not compared: what was measured as the study asked before it was
+    /// changed counts only where it was bad.
+    pub fn is_counted_cut(&self, measured: &MeasuredSafety) -> bool {
+        let is_same = |last: &MeasuredSafety| self.asks_the_same(&measured.scenario, &measured.asked, &last.asked);
+        is_bad_cut(measured) || self.safety.last().is_some_and(is_same)
+    }
+
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
-    /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more. Classes on unlike disks are not compared: what was measured as the study asked before it was changed counts
-    /// only where it was bad.
+    /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more.
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
-        let asked = self.safety.last().map(|last| &last.asked);
-        let is_bad = |found: &MeasuredSafety| found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E);
-        let is_same = |found: &MeasuredSafety| {
-            asked.is_some_and(|asked| self.asks_the_same(&found.scenario, &found.asked, asked))
-        };
-        let counts = |found: &&MeasuredSafety| is_same(found) || is_bad(found);
         self.last_of(scenario, |label| {
-            let of_it = self.safety.iter().filter(counts).filter(|measured| measured.scenario == label);
+            let of_it =
+                self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
             let grade = |measured: &MeasuredSafety| measured.safety.as_ref().map(|safety| safety.grade);
-            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), grade, is_bad)
+            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), grade, is_bad_cut)
         })
     }
 
@@ -287,4 +288,9 @@ impl Contents {
         }
         rows
     }
+}
+
+/// Whether a power cut was found to damage data.
+fn is_bad_cut(found: &MeasuredSafety) -> bool {
+    found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E)
 }
