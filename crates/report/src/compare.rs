@@ -42,7 +42,7 @@ pub struct Comparison {
     level: Level,
     /// Sessions a side.
     sessions: usize,
-    /// Why its sessions are not of two sides, so that no gate can stand on it.
+    /// Why its sessions are not of two sides, or these of two measures, so that no gate can stand on it.
     mixed: Option<String>,
     /// What the second side was to measure as the first did, and has no figure of: workload and scenario.
     unmeasured: BTreeSet<(String, String)>,
@@ -86,7 +86,11 @@ impl Comparison {
         let level = Level::of([&a.contents, &b.contents]).expect("two studies");
         let said = [preamble(a, b), alone([&[a], &[b]])].concat();
         let unmeasured = gate::unmeasured(&[[a, b]]);
-        Ok(Comparison { unmeasured, ..Comparison::judged(said, workloads(a, b), (level, 1)) })
+        Ok(Comparison {
+            mixed: two_measures(a, b),
+            unmeasured,
+            ..Comparison::judged(said, workloads(a, b), (level, 1))
+        })
     }
 
     /// Of the second side's sessions with the first's, which took turns: the first of either, then the second, and so on.
@@ -134,7 +138,7 @@ impl Comparison {
         said.extend(out_of_turn.clone());
         let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
-        let mixed = out_of_turn.or_else(|| of_many.into_iter().next());
+        let mixed = out_of_turn.or_else(|| of_many.into_iter().next()).or_else(|| two_measures(a, b));
         let unmeasured = gate::unmeasured(&pairs.iter().map(<[Input; 2]>::each_ref).collect::<Vec<_>>());
         Ok(Comparison { mixed, unmeasured, ..Comparison::judged(said, found, (level, pairs.len())) })
     }
@@ -151,7 +155,7 @@ impl Comparison {
         Comparison { preamble, workloads, level, sessions, mixed: None, unmeasured: BTreeSet::new() }
     }
 
-    /// Why the sessions are not of two sides: they were named out of turn, or are of several studies.
+    /// Why no gate can stand on it: the sessions were named out of turn, or are of several studies, or figures are of two measures.
     pub fn mixed(&self) -> Option<&str> {
         self.mixed.as_deref()
     }
@@ -428,10 +432,7 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
     if first.surefoot_version != second.surefoot_version {
         lines.push(format!("surefoot {} → {}", first.surefoot_version, second.surefoot_version));
     }
-    let [of_a, of_b] = [first, second].map(|study| study.analysis.order);
-    if of_a != of_b {
-        lines.push(format!("A figure of A is of {}, one of B of {}.", estimand(of_a), estimand(of_b)));
-    }
+    lines.extend(two_measures(a, b));
     // Those that are compared are alike; the files may hold others.
     lines.extend([("A", a), ("B", b)].iter().filter_map(|(name, input)| Some(format!("{name}: {}", note(input)?))));
     let facts = differing_facts(a, b);
@@ -444,6 +445,12 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
         lines.push(format!("{more} more machine facts differ."));
     }
     lines
+}
+
+/// A word where a figure of one is another measure than one of the other.
+fn two_measures(a: &Input, b: &Input) -> Option<String> {
+    let [of_a, of_b] = [a, b].map(|input| estimand(input.contents.study.analysis.order));
+    (of_a != of_b).then(|| format!("A figure of A is of {of_a}, one of B of {of_b}."))
 }
 
 /// Workloads of which the other side knows nothing, such as one that `--skip-missing` left out there.
@@ -459,11 +466,15 @@ fn alone(sides: [&[&Input]; 2]) -> Vec<String> {
     [only("A", 0), only("B", 1)].into_iter().flatten().collect()
 }
 
-/// A word where a side's sessions, which are taken for the same, are of several studies.
+/// A word where a side's sessions, which are taken for the same, are of several studies, or have figures of two measures.
 fn many_studies((name, side): (&str, usize), pairs: &[[Input; 2]]) -> Option<String> {
-    let hash = |pair: &[Input; 2]| pair[side].contents.study.hash.clone();
-    let is_one = pairs.iter().all(|pair| hash(pair) == hash(&pairs[0]));
-    (!is_one).then(|| format!("The sessions of {name} are not of one study."))
+    let studies: Vec<_> = pairs.iter().map(|pair| &pair[side].contents.study).collect();
+    if studies.iter().any(|study| study.hash != studies[0].hash) {
+        return Some(format!("The sessions of {name} are not of one study."));
+    }
+    let other = studies.iter().find(|study| study.analysis.order != studies[0].analysis.order)?;
+    let [some, others] = [studies[0], *other].map(|study| estimand(study.analysis.order));
+    Some(format!("Of the sessions of {name} some have figures of {some}, others of {others}."))
 }
 
 /// What differs between the machines of two sessions of one side.

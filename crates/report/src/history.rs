@@ -12,7 +12,7 @@ use crate::compare::check_benches;
 use crate::input::Input;
 use crate::number::{date, percent, percent_number_signed, ratio, ratio_number};
 use crate::unpaired;
-use crate::words::first_of;
+use crate::words::{estimand, first_of};
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
@@ -279,6 +279,11 @@ fn meanwhile(before: &Input, now: &Input) -> Vec<String> {
     let (first, second) = (&before.contents.study, &now.contents.study);
     if first.surefoot_version != second.surefoot_version {
         phrases.push(phrase("surefoot", &first.surefoot_version, &second.surefoot_version));
+    }
+    // By the room that there was: no part of the study, and another measure all the same.
+    let [was, is] = [first, second].map(|study| estimand(study.analysis.order));
+    if was != is {
+        phrases.insert(0, format!("what a figure is of: {was} → {is}"));
     }
     if first.hash != second.hash {
         phrases.insert(0, study_change(before, now));

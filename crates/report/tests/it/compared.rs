@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use analysis::view::View;
-use ledger::model::{Contents, Decision, Finalists, Session};
+use ledger::model::{Contents, Decision, Finalists, Order, Session};
 use observe::metric::{Direction, Metric};
 use report::{Comparison, History, Input};
 use serde_json::Value;
@@ -235,6 +235,16 @@ fn sessions_in_turns_hold_how_days_differ() {
     let changed = Comparison::of_sessions(&changed).expect("a word, no error");
     assert_eq!(changed.mixed(), Some("The sessions of B are not of one study."));
     assert_eq!(changed.text().matches("are not of one study").count(), 1, "{}", changed.text());
+    let by_turns = |sessions: &[(usize, usize)]| {
+        let mut pairs = pairs(1.0, &days);
+        sessions.iter().for_each(|(pair, side)| pairs[*pair][*side].contents.study.analysis.order = Order::Turns);
+        Comparison::of_sessions(&pairs).expect("a word, no error").mixed().map(str::to_string)
+    };
+    assert!(
+        by_turns(&[(2, 1)]).is_some_and(|why| why.starts_with("Of the sessions of B some have figures of a typical"))
+    );
+    let all_of_b: Vec<(usize, usize)> = (0..days.len()).map(|pair| (pair, 1)).collect();
+    assert!(by_turns(&all_of_b).is_some_and(|why| why.starts_with("A figure of A is of a typical run")));
     sorted[1][0].contents.study.created = sorted[0][0].contents.study.created;
     let twice = Comparison::of_sessions(&sorted).err().expect("refused");
     assert!(twice.to_string().contains("named twice"), "{twice}");

@@ -105,6 +105,18 @@ fn a_changed_study_file_is_said() {
     assert!(text.contains("the study itself (`--set` design.rounds_max=6 → storage.size=2GiB)"), "{text}");
 }
 
+/// By the room that there was the same study goes by turns, or one trial after another.
+#[test]
+fn another_measure_is_said() {
+    let mut later = result(1.0, "xfs", 0.9, "6.1", "15");
+    later.contents.study.analysis.order = ledger::model::Order::Turns;
+    let text = history(vec![result(0.0, "", 1.0, "6.1", "15"), later]).text();
+    assert!(
+        text.contains("meanwhile: what a figure is of: a typical run (geometric mean of runs) → all turns"),
+        "{text}"
+    );
+}
+
 #[test]
 fn the_page_has_a_line_for_each_scenario() {
     let html = upgraded().html();

@@ -52,7 +52,8 @@ fn ended(gate: &Gate) -> Result<Status, Failure> {
     // Of sides with both in them a change of any size cancels.
     if let Some(why) = &gate.mixed {
         let error = anyhow!("--fail-on has no two sides to judge by: {}", why.trim_end_matches('.'));
-        let hint = "name neighbours in pairs, side A first, each side's sessions of one study: A1 B1 A2 B2";
+        let hint = "name neighbours in pairs, side A first: A1 B1 A2 B2; each side's sessions are of one study, and all of one \
+                    `design.order`";
         return Err(Failure::new(Status::BadStudy, error).hint(hint));
     }
     gate.unmeasured.iter().chain(gate.worse.iter().flatten()).for_each(|line| eprintln!("{}", report::printable(line)));
