@@ -121,7 +121,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
 
     submit(&cluster, "small.toml", "calm", "3");
     cluster.wait_until("the calm fleet is done", |cluster| {
-        all_have(&status(cluster, "calm"), 3) && queue_is_empty(cluster)
+        queue_is_empty(cluster) && all_have(&status(cluster, "calm"), 3)
     });
     surefoot(&cluster, &["fleet", "collect", "calm", "-o", "calm.surefoot"]).status(0).says("on these 3 hosts only");
     assert!(!world.path().join("work-n1").exists(), "a member that is done leaves nothing on its node");
@@ -142,7 +142,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     let of_dead_node = before["n1"];
     start_again(&cluster, "stormy", of_dead_node);
     cluster.wait_until("the stormy fleet is done", |cluster| {
-        all_have(&status(cluster, "stormy"), 3) && queue_is_empty(cluster)
+        queue_is_empty(cluster) && all_have(&status(cluster, "stormy"), 3)
     });
     let members = status(&cluster, "stormy");
     // The dead node's member was started again on another one; its own copy stays with what it had by then.
@@ -159,7 +159,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     let array = format!("--array={of_dead_node}");
     assert!(cluster.run(&["sbatch", &array, "calm/slurm.sh"]).status.success());
     cluster
-        .wait_until("the hole is filled", |cluster| all_have(&status(cluster, "calm"), 3) && queue_is_empty(cluster));
+        .wait_until("the hole is filled", |cluster| queue_is_empty(cluster) && all_have(&status(cluster, "calm"), 3));
     // The first answer has that member's first start, which is nowhere else now.
     let over_it = surefoot(&cluster, &["fleet", "collect", "calm", "-o", "calm.surefoot"]).status(2);
     over_it.says(&format!("holds member {of_dead_node} on ")).says("not among what is merged");
@@ -197,7 +197,7 @@ fn a_network_that_is_cut_for_long_costs_a_hole_at_most() {
         collected.status(3).says(&format!("Missing, of 3 members: member {member} on "));
         assert!(cluster.run(&["sbatch", &format!("--array={member}"), "cut/slurm.sh"]).status.success());
         cluster.wait_until("the hole is filled", |cluster| {
-            all_have(&status(cluster, "cut"), 5) && queue_is_empty(cluster)
+            queue_is_empty(cluster) && all_have(&status(cluster, "cut"), 5)
         });
     }
     collect().status(0).says(&format!("Member {member} was started "));
@@ -225,7 +225,7 @@ fn an_ordinary_user_s_fleet_runs_in_guest_kernels() {
     let fleet = ["fleet", "slurm", "all.toml", "--nodes", "3", "--results", "shared", "--work", "work"];
     as_user(&fleet).status(0).says("not root: trials run in a guest kernel").says("submitted job");
     cluster.wait_until("the user's fleet is done", |cluster| {
-        all_have(&status(cluster, "shared"), 1) && queue_is_empty(cluster)
+        queue_is_empty(cluster) && all_have(&status(cluster, "shared"), 1)
     });
     as_user(&["fleet", "collect", "shared", "-o", "all.surefoot"]).status(0).says("on these 3 hosts only");
     let ledger = world.surefoot(&["report", "all.surefoot", "--json"]).json()["ledger"].take();

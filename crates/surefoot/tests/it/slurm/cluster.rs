@@ -87,7 +87,7 @@ impl Cluster {
                 let queue = String::from_utf8_lossy(&self.run(&["squeue"]).stdout).into_owned();
                 panic!("waited in vain until {what}\n{queue}\n{}", self.nodes.logs());
             }
-            std::thread::sleep(Duration::from_millis(200));
+            std::thread::sleep(Duration::from_millis(500));
         }
     }
 }
