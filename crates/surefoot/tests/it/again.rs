@@ -11,7 +11,7 @@ question = "?"
 "cpus.client" = [[0], [4095]]
 [storage]
 filesystem = "ext4"
-size = "512MiB"
+size = "320MiB"
 [workload.oltp]
 engine = "postgres"
 table_size = 1000

@@ -59,6 +59,7 @@ fn a_study_that_asks_for_it_is_probed_and_its_flushes_are_a_share() {
 #[test]
 fn a_short_study_is_not_probed_unless_it_asks_for_it() {
     let world = World::new();
+    let flushing = |design: &str| flushing(design).replace("\"xfs\"", "\"ext3\"").replace("512MiB", "64MiB");
     world.write("s.toml", flushing(""));
     let report = world.surefoot(&["run", "s.toml", "--json"]).status(0).json();
     assert_eq!(report["probes"].as_array().map(Vec::len), Some(0));

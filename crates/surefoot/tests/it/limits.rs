@@ -7,8 +7,8 @@ use serde_json::Value;
 fn study(first_at_most: &str) -> String {
     let text = include_str!("../../../../studies/etcd-disk.toml");
     let changed = text
-        .replace("size = \"4GiB\"", "size = \"1GiB\"")
-        .replace("size = \"1GiB\"\nfile", "size = \"256MiB\"\nfile")
+        .replace("size = \"4GiB\"", "size = \"512MiB\"")
+        .replace("size = \"1GiB\"\nfile", "size = \"64MiB\"\nfile")
         .replace("records = 20000", "records = 200")
         .replace("threads = 16", "threads = 4")
         .replace("\"10s\"", "\"500ms\"")

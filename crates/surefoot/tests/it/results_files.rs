@@ -324,7 +324,7 @@ fn a_disk_without_room_for_image_files_begins_no_study() {
         run(too_large).status(5).says("for image files, and").says("--work DIR").says("storage.size");
         assert!(!world.path().join("small.surefoot").exists());
     }
-    run(&["--set", "storage.size=310MiB"]).status(0);
+    run(&["--set", "storage.size=60MiB"]).status(0);
     run(&["--work", "elsewhere", "--results", "other.surefoot"]).status(0);
     // The disk of a study that goes on is the one that it was begun on.
     run(&["--work", "small/w", "--results", "other.surefoot"]).status(5).says("make room there");

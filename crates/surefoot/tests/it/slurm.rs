@@ -110,7 +110,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     let world = World::new();
     let Some(mut cluster) = Cluster::up(&world.path().join("lab")) else { return };
     // Trials long enough that Slurm gives up a node while its member still works.
-    world.write("small.toml", small_study(&["ext4", "xfs"], 2).replace("300ms", "1500ms"));
+    world.write("small.toml", small_study(&["ext4", "ext3"], 2).replace("300ms", "1500ms"));
     let script = surefoot(&cluster, &["fleet", "slurm", "small.toml", "--nodes", "3", "--print"]).status(0);
     script
         .says("#SBATCH --array=1-3")
@@ -180,7 +180,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
 fn a_network_that_is_cut_for_long_costs_a_hole_at_most() {
     let world = World::new();
     let Some(cluster) = Cluster::up(&world.path().join("lab")) else { return };
-    world.write("small.toml", small_study(&["ext4", "xfs"], 2).replace("300ms", "1500ms"));
+    world.write("small.toml", small_study(&["ext4", "ext3"], 2).replace("300ms", "1500ms"));
     submit(&cluster, "small.toml", "cut", "5");
     cluster.wait_until("each has a round", |cluster| all_have(&status(cluster, "cut"), 1));
     let member = hosts(&status(&cluster, "cut"))["n3"];
@@ -213,10 +213,7 @@ fn a_network_that_is_cut_for_long_costs_a_hole_at_most() {
 fn an_ordinary_user_s_fleet_runs_in_guest_kernels() {
     let (world, binary) = of_ordinary_user();
     let Some(cluster) = Cluster::up(&world.path().join("lab")) else { return };
-    world.write(
-        "all.toml",
-        small_study(&["ext4", "xfs"], 1).replace("\"small\"", "\"all\"").replace("320MiB", "400MiB"),
-    );
+    world.write("all.toml", small_study(&["ext4", "ext3"], 1).replace("\"small\"", "\"all\""));
     let binary = binary.to_string_lossy();
     let as_user = |arguments: &[&str]| {
         let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", &*binary];
