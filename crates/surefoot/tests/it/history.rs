@@ -6,7 +6,7 @@ use rusqlite::Connection;
 #[test]
 fn two_runs_with_an_upgrade_between_are_one_history() {
     let world = World::new();
-    world.write("small.toml", small_study(&["ext4"], 4));
+    world.write("small.toml", small_study(&["ext4"], 4) + "control = false\n");
     for results in ["old.surefoot", "new.surefoot"] {
         world.surefoot(&["run", "small.toml", "--quiet", "--results", results]).status(0);
     }

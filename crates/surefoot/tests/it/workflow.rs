@@ -46,7 +46,7 @@ fn run_all(world: &World, steps: &[(String, String)]) {
 #[test]
 fn its_steps_measure_compare_and_export() {
     let world = World::new();
-    world.write("study.toml", small_study(&["ext4"], 3));
+    world.write("study.toml", small_study(&["ext4"], 1));
     let steps = steps();
     assert_eq!(steps.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["measure", "compare", "export"]);
     run_all(&world, &steps);
