@@ -306,8 +306,10 @@ fn connections_that_meet_are_tried_again_and_counted() {
     let world = World::new();
     // By number, and not by time: a busy machine does few in a second.
     let oltp = "distribution = \"special-0.4\"\ntransactions = 300";
-    for service in ["postgres", "mariadb"] {
-        let text = study(service, "\"workload.oltp.threads\" = [16]", "", oltp, "")
+    // Who looks for a deadlock after a second, PostgreSQL's default, waits that long for each.
+    let soon = "[service.postgres.settings]\ndeadlock_timeout = \"50ms\"";
+    for (service, own) in [("postgres", soon), ("mariadb", "")] {
+        let text = study(service, "\"workload.oltp.threads\" = [16]", own, oltp, "")
             .replace("table_size = 1000", "table_size = 200");
         world.write("s.toml", text.replace("threads = 2\n", "").replace("\"300ms\"", "\"60s\""));
         let results = format!("{service}.surefoot");
@@ -390,10 +392,13 @@ fn a_server_that_dies_or_hangs_fails_its_trial() {
     let world = World::new();
     // By time alone such runs are refused.
     let endless = "transactions = 1000000000";
-    let text = study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", endless, "trial_timeout = \"25s\"")
-        .replace("\"300ms\"", "\"300s\"");
-    world.write("s.toml", text);
-    for (signal, words) in [(Signal::SIGKILL, "postgres ended with signal 9"), (Signal::SIGSTOP, "25s")] {
+    // The second has the first one's template, so that it is soon at work.
+    for (signal, timeout, words) in
+        [(Signal::SIGKILL, "60s", "postgres ended with signal 9"), (Signal::SIGSTOP, "15s", "15s")]
+    {
+        let design = format!("trial_timeout = \"{timeout}\"");
+        let text = study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", endless, &design);
+        world.write("s.toml", text.replace("\"300ms\"", "\"300s\""));
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
         let mut child = world.start(&["run", "s.toml"]);
         let conductor = child.id() as i32;
