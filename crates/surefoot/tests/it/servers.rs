@@ -121,7 +121,7 @@ fn tpcb_adds_up_on_both_servers() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.tpcb.engine\" = [\"postgres\", \"mariadb\"]\n\
                 \"workload.tpcb.mix\" = [\"tpcb-like\", \"simple-update\", \"select-only\"]\n\
-                [storage]\nfilesystem = \"xfs\"\nsize = \"320MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"60s\"\ntransactions = 40\n\
+                [storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"60s\"\ntransactions = 40\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
     world.write("s.toml", text);
     world.surefoot(&["run", "s.toml"]).status(0);
@@ -180,8 +180,10 @@ fn etcd_takes_every_mix_with_its_log_elsewhere() {
         assert_eq!(figure("operations"), kinds.iter().sum::<f64>());
         assert!(figure("operations") > 0.0, "{run}");
     }
-    world.write("wrong.toml", text.replace("\"s\"", "\"wrong\"").replace("snapshot-count", "no-such-option"));
-    let wrong = world.surefoot(&["run", "wrong.toml"]).status(3);
+    world.write("wrong.toml", text.replace("snapshot-count", "no-such-option"));
+    let wrong = world
+        .surefoot(&["run", "wrong.toml", "--results", "wrong.surefoot", "--set", "workload.key-value.mix=a"])
+        .status(3);
     assert!((wrong.stdout + &wrong.stderr).contains("no-such-option"));
     world.assert_nothing_left();
 }
@@ -191,7 +193,7 @@ fn etcd_takes_every_mix_with_its_log_elsewhere() {
 fn key_values_are_right_on_servers_in_sql_and_in_an_open_loop() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.key-value.engine\" = [\"redis\", \"postgres\", \"mariadb\"]\n\
-                \"workload.key-value.mix\" = [\"a\", \"e\"]\n[storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n\
+                \"workload.key-value.mix\" = [\"a\", \"e\"]\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
                 [workload.key-value]\nrecords = 1000\nthreads = 4\nrate = 200\ntime = \"1s\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n";
     world.write("s.toml", text);
