@@ -364,7 +364,7 @@ fn forty_two(rounds: usize, seconds: usize) -> Input {
 
 #[test]
 fn a_study_of_42_scenarios_makes_a_page_below_two_megabytes() {
-    let input = forty_two(20, 300);
+    let input = forty_two(20, 150);
     let html = report::html(&input);
     let data = part_of(&html, "id=\"explore-data\">", "</script>");
     println!("{} bytes, of them {} to explore", html.len(), data.len());
