@@ -96,15 +96,16 @@ fn a_study_with_changes_and_a_server_can_be_done_again_from_its_report() {
 #[test]
 fn a_built_in_study_is_called_by_its_name_and_every_other_command_is_kept() {
     let world = World::new();
-    let set = ["--set", "workload.oltp.time=100ms", "--set", "design.probe=0s", "--only", "ext4"];
+    let set = ["workload.oltp.time=100ms", "design.probe=0s", "storage.size=320MiB"];
+    let set = set.map(|change| ["--set", change]).concat();
     let rounds = |count| ["--rounds", count];
     for count in ["1", "2", "1"] {
-        let words = [&["run", "quick"][..], &set, &rounds(count)].concat();
+        let words = [&["run", "quick", "--only", "ext4"][..], &set, &rounds(count)].concat();
         world.surefoot(&words).status(0);
     }
     let ledger = world.surefoot(&["report", "quick.surefoot", "--json"]).json()["ledger"].clone();
     let asked = ledger["study"]["asked"].as_array().expect("what was asked").clone();
-    let rounds: Vec<&str> = asked.iter().filter_map(|asked| asked["overrides"][2].as_str()).collect();
+    let rounds: Vec<&str> = asked.iter().filter_map(|asked| asked["overrides"][3].as_str()).collect();
     assert_eq!(rounds, ["design.rounds_min=1", "design.rounds_min=2"]);
     let page = std::fs::read_to_string(world.path().join("quick.html")).expect("the page");
     assert_eq!(page.matches(&format!("{CODE}surefoot run quick \\\n  --set workload.oltp.time=100ms")).count(), 2);

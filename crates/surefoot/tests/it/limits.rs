@@ -45,7 +45,7 @@ fn etcds_disk_is_held_against_its_makers_rule() {
 #[test]
 fn room_that_is_written_out_before_the_end_has_no_figure() {
     let world = World::new();
-    let text = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[workload.block-io]\nsize = \"64KiB\"\nfile = \"allocated\"\n\
+    let text = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"xfs\"\nsize = \"320MiB\"\n[workload.block-io]\nsize = \"64KiB\"\nfile = \"allocated\"\n\
                 pattern = \"write\"\ntime = \"1s\"\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n";
     world.write("s.toml", text);
     let failed = world.surefoot(&["run", "s.toml"]).status(3);
