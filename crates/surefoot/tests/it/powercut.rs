@@ -382,7 +382,7 @@ fn in_a_guest_kernel_jfs_loses_acknowledged_commits_for_want_of_flushes_and_ext4
     let world = World::new();
     let text = format!(
         "{IN_GUEST}[factors]\n\"storage.filesystem\" = [\"jfs\", \"ext4\"]\n\
-         [safety]\nbudget = \"16s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+         [safety]\nbudget = \"10s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
     );
     let all = measured(&world, &text);
     let (jfs, ext4) = (found(&all, &["jfs"]), found(&all, &["ext4"]));
