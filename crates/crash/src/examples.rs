@@ -8,6 +8,7 @@ use crate::watchdog::Watchdog;
 use observe::safety::Finding;
 use powercut::states::{Choice, Image, Rest};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use storage::Part;
 
 /// Stretches to name; of more the number is said.
@@ -16,9 +17,16 @@ const NAMED_MAX: usize = 3;
 /// Of what a checker complains, so many letters are kept.
 const COMPLAINT_LETTERS_MAX: usize = 200;
 
+/// No further example is looked at after this time: the trial, which has found all that it will, has one to end in.
+const LOOKS_MAX: Duration = Duration::from_secs(60);
+
 /// Adds to each finding what is to be said of its example.
 pub fn describe(findings: &mut [Finding], shown: &mut MountedImage, watchdog: &Watchdog, unit_bytes: u32) {
+    let began = Instant::now();
     for finding in findings {
+        if began.elapsed() >= LOOKS_MAX {
+            return;
+        }
         let Ok(image) = finding.example.parse::<Image>() else { continue };
         let Ok(breaker) = shown.breaker() else { return };
         let Image { point, choice } = &image;

@@ -11,6 +11,7 @@ use load::workload::{Files, Kind};
 use observe::faults::{Consequence, Example, FaultsFound, UNKNOWN};
 use observe::record::Record;
 use observe::safety::{Finding, Grade, Safety};
+use powercut::explore::SMALLER_SECONDS_SHARE;
 use powercut::fault::{Case, Fault};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -24,6 +25,10 @@ const BESIDE_SECONDS: f64 = 180.0;
 
 /// What the load here leaves is recovered in about a second, and on a busy machine in a few.
 const RECOVERY_SECONDS_MAX: f64 = 60.0;
+
+/// Recoveries that may hang one after the other once the budget is over: of those under way, and of their repetitions, as many as are done
+/// side by side at a time (three times), the last one for a smaller example, a disk for a look at examples, and two looks.
+const HANGING_MAX: f64 = 7.0;
 
 /// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
 const OF_THE_LOAD: [&str; 10] = [
@@ -194,11 +199,17 @@ pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -
         guest: scenario.guest.clone(),
         services: if settings.load == Load::Commits { scenario.services.clone() } else { BTreeMap::new() },
         parameters: parameters(load, scenario, settings),
-        timeout_seconds: settings.budget_seconds + settings.time_seconds + BESIDE_SECONDS,
+        timeout_seconds: timeout_seconds(settings),
         ineffective_options: plan.design.ineffective_options,
         cut: Some(cut),
         ..TrialSpec::single(&plan.name, &scenario.label, load.name, scenario.bench, plan.drawn.seed, on_disk)
     }
+}
+
+/// When a trial is ended, which then says nothing of what it has found: not before its recoveries have ended, hang as they may.
+fn timeout_seconds(settings: &study::Safety) -> f64 {
+    let of_recoveries = settings.budget_seconds * SMALLER_SECONDS_SHARE + HANGING_MAX * RECOVERY_SECONDS_MAX;
+    settings.time_seconds + of_recoveries + BESIDE_SECONDS
 }
 
 /// A scenario's filesystem, on the disk that is recorded.
@@ -299,6 +310,20 @@ mod tests {
         let disk = on_disk(&slow, &settings);
         assert_eq!((disk.delay_read, disk.delay_write, disk.delay_flush), (0.0, 0.0, 0.0));
         assert_eq!((disk.size, &*disk.mkfs), (64 << 20, &["-T".to_string(), "default".into()][..]));
+    }
+
+    /// A recovery that hung at the end had cost all that was found, and its scenario competed by its promise.
+    #[test]
+    fn recoveries_that_hang_have_ended_before_their_trial_is() {
+        for budget_seconds in [0.1, 10.0, 86_400.0] {
+            let settings = study::Safety { budget_seconds, ..study::Safety::default() };
+            // What is under way when the budget ends: with two side by side six recoveries, which may hang for a minute each.
+            let last_seconds = settings.time_seconds + budget_seconds + 3.0 * RECOVERY_SECONDS_MAX;
+            // Smaller examples are looked for in a tenth more, and then examples are described.
+            let described_seconds = last_seconds + 0.1 * budget_seconds + 4.0 * RECOVERY_SECONDS_MAX;
+            let left_seconds = timeout_seconds(&settings) - described_seconds;
+            assert!(left_seconds > 120.0, "{left_seconds} s for all else with a budget of {budget_seconds} s");
+        }
     }
 
     #[test]

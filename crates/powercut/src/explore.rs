@@ -99,8 +99,8 @@ const REPEATED_MAX: u64 = 100;
 const REPEATED_SHARE: usize = 100;
 /// Recoveries to spend on making the worst example smaller.
 const SMALLER_RECOVERIES_MAX: u32 = 40;
-/// Of the budget's seconds, when that has to end.
-const SMALLER_SECONDS_SHARE: f64 = 1.1;
+/// Of the budget's seconds, when that has to end: none of these recoveries is begun later.
+pub const SMALLER_SECONDS_SHARE: f64 = 1.1;
 
 /// Searches until nothing is left, the budget is spent, or `stop` says so (asked before each image). The disk's description, the
 /// load's promise and the settings', the notes and the seconds are left to the caller.
