@@ -9,7 +9,7 @@ use crate::model::{
 use observe::durability::Durability;
 use observe::faults::{Consequence, FaultsFound};
 use observe::metric::{Direction, Metric};
-use observe::safety::Grade;
+use observe::safety::{Grade, Safety};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -97,8 +97,10 @@ impl Contents {
         self.last_of(scenario, |label| {
             let of_it =
                 self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
-            let grade = |measured: &MeasuredSafety| measured.safety.as_ref().map(|safety| safety.grade);
-            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), grade, is_bad_cut)
+            // As the study's classes are held: of two alike in their letter one may have lost more than it could show.
+            let badness = |safety: &Safety| (safety.held_to(), safety.worst_lost_commits);
+            let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(badness);
+            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), worst, is_bad_cut)
         })
     }
 

@@ -1,15 +1,20 @@
 //! What is written is what is read, by the reader and by the exports.
 
 use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, safety, scenarios, study, trial};
-use ledger::model::{MeasuredSafety, Place, Scenario, TrialState};
+use ledger::model::{Host, MeasuredSafety, Member, Place, Scenario, TrialState};
 use ledger::{Reader, Writer, export};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::{Failure, Provisioned, Run};
-use observe::safety::Grade;
+use observe::safety::{Grade, Safety};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+fn member(number: u32) -> Member {
+    let host = Host { name: format!("n{number}"), id: String::new() };
+    Member { number, of: 2, attempt: 1, rounds: 1, host, known_by: "the test".into(), others: Vec::new() }
+}
 
 #[test]
 fn a_study_comes_back_whole_also_while_it_is_written() {
@@ -94,6 +99,29 @@ fn a_cache_that_is_left_out_is_that_of_the_scenario_s_disk() {
     assert_eq!(contents.safety_of(&contents.scenarios[1]), None, "on another disk");
     contents.safety = vec![of(disk, Some("write-through")), of(image, None)];
     assert_eq!(contents.safety_of(&contents.scenarios[1]), Some(&contents.safety[0]));
+}
+
+/// The last machine's letter had counted, though on another a C was held to D, or more was lost.
+#[test]
+fn of_machines_with_one_letter_the_worst_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut contents =
+        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    contents.members = [1, 2].map(member).into();
+    let of = |number: u32, worst_lost_commits: u64, is_censored: bool| {
+        let mut measured = safety(SCENARIOS[0]);
+        let is_censored = Some(is_censored);
+        measured.safety =
+            measured.safety.map(|found| Safety { grade: Grade::C, worst_lost_commits, is_censored, ..found });
+        MeasuredSafety { member: Some(number), ..measured }
+    };
+    let mut worst = |all: [MeasuredSafety; 2]| {
+        contents.safety = all.into();
+        contents.safety_of(&contents.scenarios[0]).and_then(|measured| measured.member)
+    };
+    assert_eq!(worst([of(1, 3, true), of(2, 500, false)]), Some(1), "it may have lost older ones");
+    assert_eq!(worst([of(1, 500, false), of(2, 3, false)]), Some(1));
+    assert_eq!(worst([of(1, 3, false), of(2, 500, false)]), Some(2));
 }
 
 #[test]
