@@ -10,6 +10,7 @@ mod gate;
 mod json;
 mod order;
 mod page;
+mod power_cuts;
 mod text;
 
 pub use gate::Gate;
@@ -444,6 +445,7 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
     if more > 0 {
         lines.push(format!("{more} more machine facts differ."));
     }
+    lines.extend(power_cuts::differing(a, b));
     lines
 }
 

@@ -89,6 +89,30 @@ fn the_answer_and_the_table_say_what_was_lost() {
     "#]].assert_eq(&report::terminal(&input(&ALL, |_| ()), 150, false));
 }
 
+/// A side that lost its barriers was called better, and nothing else was said.
+#[test]
+fn two_results_say_where_a_power_cut_takes_another_class() {
+    let compared = |a: &Input, b: &Input| report::Comparison::of(a, b).expect("both ran on the host").text();
+    let earlier = || input(&[("ext4", Grade::A), ("btrfs", Grade::C)], |_| ());
+    let text = compared(&earlier(), &input(&[("ext4", Grade::F), ("btrfs", Grade::C), ("xfs", Grade::E)], |_| ()));
+    let said = "ext4 after a power cut: A · lost nothing in 1,229 images → F · 5 of 400 wrong without a word\n";
+    assert!(text.contains(said), "{text}");
+    assert_eq!(
+        text.matches("after a power cut").count(),
+        1,
+        "the same class, and one that is known of one side: {text}"
+    );
+    let longer = input(&[("ext4", Grade::A)], |contents| {
+        let lying = "lying cache, units of 4096 bytes, as fast as memory".into();
+        let found = Safety { is_censored: Some(true), disk: lying, ..fixture::found(Grade::C) };
+        fixture::cut(contents, "btrfs", found);
+    });
+    let text = compared(&earlier(), &longer);
+    let said = "btrfs after a power cut: C · lost 12 commits, 0.41 s → C · lost 12 commits, 0.41 s, or more (on other disks: volatile";
+    assert!(text.contains(said), "{text}");
+    assert!(!compared(&earlier(), &earlier()).contains("after a power cut"));
+}
+
 #[test]
 fn a_narrow_terminal_keeps_what_was_measured() {
     let text = report::terminal(&input(&ALL, |_| ()), 100, false);
