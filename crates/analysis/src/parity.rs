@@ -20,19 +20,13 @@ pub enum Rule<'a> {
 }
 
 impl Rule<'_> {
-    /// The rule for a workload: its measured classes where the study names some, and any was measured.
+    /// The rule for a workload: its measured classes where the study names some, and what a power cut takes was asked of any of its scenarios,
+    /// on any machine: that it could not be measured makes no promise a class.
     pub fn of<'a>(contents: &'a Contents, workload: &str) -> Rule<'a> {
         let mut scenarios = contents.scenarios.iter().filter(|scenario| scenario.workload == workload);
-        // Over a fleet a class is known once all machines were asked; that one was not makes no promise a class.
-        let is_measured_somewhere = |scenario: &Scenario| {
-            let mut of_fleet = contents.safety.iter().filter(|_| contents.members.len() > 1);
-            of_fleet.any(|one| one.scenario == scenario.label && one.safety.is_some())
-        };
-        let is_measured = |scenario: &Scenario| {
-            contents.safety_of(scenario).is_some_and(|of| of.safety.is_some()) || is_measured_somewhere(scenario)
-        };
+        let was_asked = |scenario: &Scenario| contents.safety.iter().any(|one| one.scenario == scenario.label);
         match &contents.study.analysis.safety_classes {
-            Some(classes) if scenarios.any(is_measured) => Rule::Classes(classes),
+            Some(classes) if scenarios.any(was_asked) => Rule::Classes(classes),
             _ => Rule::Promise,
         }
     }

@@ -159,6 +159,19 @@ fn a_study_may_allow_classes() {
     assert_eq!(pick(&input(&[], allow(&[Grade::A]))), "jfs", "not measured yet: the rule of promises");
 }
 
+/// The fastest had been picked by its promise where no power cut could be measured, though the study allows one class alone.
+#[test]
+fn classes_are_asked_for_where_no_power_cut_could_be_measured() {
+    let failed = input(&[("jfs", Grade::A)], |contents| {
+        let failure = Failure { step: "power cut".into(), causes: vec!["two disks".into()], log: String::new() };
+        (contents.safety[0].safety, contents.safety[0].failure) = (None, Some(failure));
+        allow(&[Grade::A])(contents);
+    });
+    assert_eq!(pick(&failed), serde_json::Value::Null);
+    let said = said(&failed, "Nothing to pick");
+    assert!(said.contains("the study allows class A") && said.contains("jfs (not measured)"), "{said}");
+}
+
 /// PostgreSQL with `fsync = off` on btrfs is C in a recording of seconds, and the fastest.
 #[test]
 fn who_was_merely_not_caught_is_picked_only_where_damage_is_allowed() {
