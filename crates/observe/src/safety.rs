@@ -86,7 +86,8 @@ pub struct Safety {
     pub tried: u64,
     /// Of these, acknowledged.
     pub acknowledged: u64,
-    /// Moments at which power was cut: before each completed flush, and at the end.
+    /// Moments at which power was cut, so that an image was tried, of those before each completed flush and the end. In results of older
+    /// versions all of these, tried or not.
     pub points: u64,
     /// Distinct images that a recovery ran on.
     pub images: u64,

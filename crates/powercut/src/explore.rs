@@ -103,7 +103,7 @@ const SMALLER_RECOVERIES_MAX: u32 = 40;
 pub const SMALLER_SECONDS_SHARE: f64 = 1.1;
 
 /// Searches until nothing is left, the budget is spent, or `stop` says so (asked before each image). The disk's description, the
-/// load's promise and the settings', the notes and the seconds are left to the caller.
+/// load's promise and the settings', the seconds and most notes are left to the caller.
 ///
 /// `attempts` are those of the recorded part; the last point, the log's end, is taken to be after all of them. So if the log
 /// was closed while the load still ran, what was tried or acknowledged after it must not be among them.
@@ -126,8 +126,9 @@ pub fn explore<B: AsRef<[u8]>, S: Subject>(
         Ok(()) => Ok(explorer.safety()),
         Err(error) if explorer.tally.grade < Grade::E => Err(error),
         Err(error) => {
-            let notes = vec![format!("the search ended early: {error}")];
-            Ok(Safety { is_complete: false, notes, ..explorer.safety() })
+            let mut safety = explorer.safety();
+            safety.notes.push(format!("the search ended early: {error}"));
+            Ok(Safety { is_complete: false, ..safety })
         }
     }
 }
@@ -362,7 +363,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             tried: self.attempts.len() as u64,
             acknowledged: self.attempts.iter().filter(|attempt| attempt.acknowledged_nanoseconds.is_some()).count()
                 as u64,
-            points: self.searches.len() as u64,
+            points: self.tally.points.len() as u64,
             images: self.known.len() as u64,
             is_complete,
             recoveries: self.recoveries,
@@ -382,9 +383,18 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             writes: self.history.writes + self.history.flushes,
             flushes: self.history.flushes,
             findings: self.tally.findings(),
-            notes: Vec::new(),
+            notes: self.passed_over().into_iter().collect(),
             seconds: 0.0,
         }
+    }
+
+    /// That there are points of which nothing is known.
+    fn passed_over(&self) -> Option<String> {
+        let (tried, all) = (self.tally.points.len(), self.searches.len());
+        (tried < all).then(|| {
+            let left = all - tried;
+            format!("no image was tried at {left} of the {all} moments at which power may fail: a longer `safety.budget` tries more")
+        })
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Tally {
     pub(super) worst_lost_seconds: f64,
     /// Images with wrong content that nothing complained about.
     pub(super) silent: HashSet<u128>,
+    /// At which an image was tried.
+    pub(super) points: BTreeSet<usize>,
     kinds: BTreeMap<Kind, Example>,
 }
 
@@ -67,6 +69,7 @@ impl Tally {
     /// Counts an image at a point.
     pub(super) fn count(&mut self, point: usize, at: &Point, hash: u128, choice: &Choice, verdict: &Verdict) {
         self.grade = self.grade.max(verdict.grade);
+        self.points.insert(point);
         if verdict.grade != Grade::E {
             self.worst_lost_commits = self.worst_lost_commits.max(verdict.lost_commits);
             self.worst_lost_seconds = self.worst_lost_seconds.max(verdict.lost_seconds);

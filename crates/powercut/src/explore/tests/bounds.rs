@@ -1,6 +1,6 @@
 //! What a recording can't show: a loss that is as long as it, and contents that are too many to be named.
 
-use super::{Toy, UNLIMITED, explored, up};
+use super::{Budget, Toy, UNLIMITED, explored, up};
 use crate::ack_log::Attempt;
 use crate::states::tests::{Step as Record, history, log, write};
 use crate::states::{Cache, History, Rules, Unit};
@@ -30,6 +30,19 @@ fn a_loss_as_long_as_the_recording_is_no_bound() {
     assert_eq!((none.worst_lost_commits, none.is_censored), (10, Some(true)), "{none:?}");
     assert_eq!((all_but_two.worst_lost_commits, all_but_two.is_censored), (2, Some(false)), "{all_but_two:?}");
     assert_eq!((all.worst_lost_commits, all.is_censored), (0, Some(false)), "{all:?}");
+}
+
+/// A search that ended after its first image was said to have looked at all eleven moments.
+#[test]
+fn a_moment_counts_once_an_image_of_it_was_tried() {
+    let (history, attempts) = commits(10);
+    let there = |read: &mut dyn FnMut(Unit) -> u8| up((1..=10).take_while(|number| read(*number as Unit - 1) == 1));
+    let found = |images_max| explored(&mut Toy::new(&history, there), &attempts, &Budget { images_max, ..UNLIMITED });
+    let (first, all) = (found(1), found(u64::MAX));
+    assert_eq!((first.points, first.is_complete, all.points, all.is_complete), (1, false, 11, true));
+    let note =
+        "no image was tried at 10 of the 11 moments at which power may fail: a longer `safety.budget` tries more";
+    assert_eq!((first.notes, all.notes), (vec![note.to_string()], Vec::new()));
 }
 
 /// ext4 with blocks of 1 KiB, on a disk that writes 4 KiB at a time.
