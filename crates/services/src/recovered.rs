@@ -2,14 +2,12 @@
 
 use crate::process::Server;
 use crate::service::Error;
+pub use crate::service::RECOVERY_SECONDS_MAX as SECONDS_MAX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-
-/// A recovery that takes longer hangs: what the loads here leave is recovered in less than a second.
-pub const SECONDS_MAX: u64 = 60;
 
 /// Rows of each question's answer, each column as text; none: NULL.
 pub type Answers = Vec<Vec<Vec<Option<String>>>>;

@@ -161,6 +161,9 @@ impl Program {
     }
 }
 
+/// A recovery that takes longer hangs: what the loads here leave is recovered in less than a second. Who asks ends the server then.
+pub const RECOVERY_SECONDS_MAX: u64 = 60;
+
 /// An installed server with its settings.
 pub trait Service {
     /// What it is started from.
@@ -211,7 +214,8 @@ pub trait Service {
     /// for its run is no other server's. Gives each answer's rows, each column as text; none: NULL.
     ///
     /// # Errors
-    /// [`Error::Program`] and [`Error::Slow`] when it does not come up or goes down while it is asked; [`Error::Asked`] when it
+    /// [`Error::Program`] and [`Error::Slow`] when it does not come up or goes down while it is asked, or does not answer within
+    /// [`RECOVERY_SECONDS_MAX`]; [`Error::Asked`] when it
     /// is up and refuses a question, as with pages that it finds damaged. [`Error::complaint`] has its words.
     fn ask_recovered(&self, _place: &Place, _questions: &[String]) -> Result<Vec<Vec<Vec<Option<String>>>>, Error> {
         Err(Error::NoTables)
