@@ -92,11 +92,19 @@ impl Contents {
     }
 
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
-    /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more.
+    /// measurement is missing and no other's data were damaged, which counts though a later measurement failed. The A/A control is its baseline
+    /// once more.
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
+        // That it could not be measured once more makes no damage undone.
+        let is_moot = |place: usize, failed: &MeasuredSafety| {
+            let is_of_it = |one: &&MeasuredSafety| one.scenario == failed.scenario && one.member == failed.member;
+            failed.safety.is_none() && self.safety[..place].iter().filter(is_of_it).any(is_bad_cut)
+        };
         self.last_of(scenario, |label| {
-            let of_it =
-                self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
+            let all = self.safety.iter().enumerate().filter(|(place, measured)| !is_moot(*place, measured));
+            let of_it = all
+                .map(|(_, measured)| measured)
+                .filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
             // As the study's classes are held: of two alike in their letter one may have lost more than it could show.
             let badness = |safety: &Safety| (safety.held_to(), safety.worst_lost_commits);
             let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(badness);

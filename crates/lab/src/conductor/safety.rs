@@ -7,7 +7,7 @@ use crate::bench::{End, guest};
 use crash::plan::PlannedScenario;
 use crash::safety::{Measurement, spec, spec_of_faults, why_not};
 use ledger::model::{MeasuredFaults, MeasuredSafety, Scenario};
-use observe::record::Failure;
+use observe::record::{Failure, Record};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 use study::Safety;
@@ -31,12 +31,12 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
     if measure_all(session, settings, what)? {
         return Ok(Stop::Interrupted);
     }
-    let contents = session.writer.reader()?.contents_with(&[])?;
-    let is_known = |one: &Scenario| match what {
-        What::PowerCuts => contents.safety_of(one).is_some_and(|found| found.safety.is_some()),
-        What::Faults => contents.faults_of(one).is_some_and(MeasuredFaults::is_whole),
+    let known = known(session, what, &asked(settings, what))?;
+    // The last word counts.
+    let is_known = |one: &PlannedScenario| {
+        known.iter().rfind(|(scenario, _)| *scenario == one.label).is_some_and(|(_, has_result)| *has_result)
     };
-    let has_all = contents.scenarios.iter().filter(|one| !one.control).all(is_known);
+    let has_all = session.plan.scenarios.iter().filter(|one| !one.control).all(is_known);
     Ok(match (what, has_all) {
         (What::PowerCuts, true) => Stop::SafetyKnown,
         (What::PowerCuts, false) => Stop::SafetyHoles,

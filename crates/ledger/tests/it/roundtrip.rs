@@ -101,6 +101,30 @@ fn a_cache_that_is_left_out_is_that_of_the_scenario_s_disk() {
     assert_eq!(contents.safety_of(&contents.scenarios[1]), Some(&contents.safety[0]));
 }
 
+/// A longer look that failed had made a scenario compete again, by its promise.
+#[test]
+fn a_measurement_that_failed_makes_no_damage_undone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut contents =
+        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    let asked = |budget: f64| serde_json::json!({ "budget": budget });
+    let of = |grade: Grade, budget: f64| {
+        let measured = safety(SCENARIOS[0]);
+        let found = measured.safety.map(|found| Safety { grade, ..found });
+        MeasuredSafety { safety: found, asked: asked(budget), ..safety(SCENARIOS[0]) }
+    };
+    let failed = |budget: f64| MeasuredSafety { safety: None, asked: asked(budget), ..safety(SCENARIOS[0]) };
+    let mut grade = |all: &[MeasuredSafety]| {
+        contents.safety = all.to_vec();
+        let counts = contents.safety_of(&contents.scenarios[0]).and_then(|measured| measured.safety.as_ref());
+        counts.map(|safety| safety.grade)
+    };
+    assert_eq!(grade(&[of(Grade::E, 10.0), failed(60.0)]), Some(Grade::E));
+    assert_eq!(grade(&[of(Grade::F, 10.0), failed(10.0)]), Some(Grade::F));
+    assert_eq!(grade(&[of(Grade::D, 10.0), failed(60.0)]), None, "of a loss nobody knows how large it is now");
+    assert_eq!(grade(&[of(Grade::E, 10.0), failed(60.0), of(Grade::A, 60.0)]), Some(Grade::A));
+}
+
 /// The last machine's letter had counted, though on another a C was held to D, or more was lost.
 #[test]
 fn of_machines_with_one_letter_the_worst_counts() {
