@@ -73,23 +73,49 @@ pub struct Replayed {
     _disk: Disk,
 }
 
-/// Keeps the log of a scenario, with what is needed to serve it again, and gives its new place.
+/// The files that are kept of a scenario, by their endings.
+const KEPT: [&str; 2] = [".log", ".json"];
+
+/// Behind the ending, while a new recording is searched.
+const BEFORE: &str = ".before";
+
+/// Keeps the log of a scenario, with what is needed to serve it again, and gives its new place. What was kept before is set aside: until the
+/// search has ended, its images are those that a report names.
 ///
 /// # Errors
 /// When the files can't be written.
 pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<PathBuf> {
-    let (kept, file) = (path(work, &spec.scenario, ".log"), path(work, &spec.scenario, ".json"));
+    let _ = move_all(work, &spec.scenario, "", BEFORE);
+    let [kept, file] = KEPT.map(|ending| path(work, &spec.scenario, ending));
     std::fs::rename(log, &kept)?;
     std::fs::write(file, serde_json::to_vec(spec).expect("a TrialSpec is plain data"))?;
     Ok(kept)
 }
 
-/// Removes what was kept of a scenario.
-///
-/// # Errors
-/// When it can't be removed.
-pub fn forget(work: &Work, scenario: &str) -> io::Result<()> {
-    [".log", ".json"].into_iter().try_for_each(|ending| std::fs::remove_file(path(work, scenario, ending)))
+/// The search has ended: what was kept before goes, and so does what was searched where that found nothing.
+pub fn settle(work: &Work, scenario: &str, has_found: bool) {
+    remove_all(work, scenario, BEFORE);
+    if !has_found {
+        remove_all(work, scenario, "");
+    }
+}
+
+/// The search was broken off, or failed, and nobody hears of what it found: what was kept before is kept again.
+pub fn restore(work: &Work, scenario: &str) {
+    remove_all(work, scenario, "");
+    let _ = move_all(work, scenario, BEFORE, "");
+}
+
+fn move_all(work: &Work, scenario: &str, from: &str, to: &str) -> io::Result<()> {
+    let place = |ending: &str, more: &str| path(work, scenario, &format!("{ending}{more}"));
+    KEPT.into_iter().try_for_each(|ending| std::fs::rename(place(ending, from), place(ending, to)))
+}
+
+/// What is not there need not go, and what stays harms nobody.
+fn remove_all(work: &Work, scenario: &str, more: &str) {
+    for ending in KEPT {
+        let _ = std::fs::remove_file(path(work, scenario, &format!("{ending}{more}")));
+    }
 }
 
 /// What is kept of a scenario.
@@ -177,6 +203,35 @@ fn path(work: &Work, scenario: &str, ending: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use storage::StorageSettings;
+
+    /// Who broke off a longer look had lost the images that the report names, or was shown others by their names.
+    #[test]
+    fn what_was_kept_stays_until_a_new_search_has_ended() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(folder.path()).expect("ours");
+        std::fs::create_dir_all(work.power_cuts()).expect("a folder");
+        let spec = TrialSpec::single("study", "ext4", "commits", study::Bench::Host, 1, StorageSettings::default());
+        let recorded = |text: &str| {
+            let log = folder.path().join("new");
+            std::fs::write(&log, text).expect("written");
+            keep(&work, &spec, &log).expect("kept")
+        };
+        let kept = || std::fs::read_to_string(path(&work, "ext4", ".log")).ok();
+        recorded("first");
+        settle(&work, "ext4", true);
+        recorded("second");
+        assert_eq!(kept().as_deref(), Some("second"), "it is searched");
+        restore(&work, "ext4");
+        assert_eq!(kept().as_deref(), Some("first"));
+        assert!(path(&work, "ext4", ".json").is_file());
+        recorded("third");
+        settle(&work, "ext4", true);
+        assert_eq!(kept().as_deref(), Some("third"));
+        recorded("fourth");
+        settle(&work, "ext4", false);
+        assert_eq!((kept(), std::fs::read_dir(work.power_cuts()).expect("a folder").count()), (None, 0));
+    }
 
     #[test]
     fn labels_that_differ_behind_a_dot_have_files_of_their_own() {

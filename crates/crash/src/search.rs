@@ -64,8 +64,11 @@ impl Recording<'_> {
     /// When the log can't be used, or a recovery can't be tried.
     pub fn search(self, promised: Promised, interrupted: &AtomicBool, say: &mut dyn FnMut(&Record)) -> Result<Safety> {
         let found = self.explore(promised, interrupted, say);
-        if !found.as_ref().is_ok_and(|safety| safety.grade > Grade::A) {
-            let _ = replay::forget(self.work, &self.spec.scenario);
+        match &found {
+            Ok(safety) if !interrupted.load(Ordering::Relaxed) => {
+                replay::settle(self.work, &self.spec.scenario, safety.grade > Grade::A);
+            }
+            _ => replay::restore(self.work, &self.spec.scenario),
         }
         found
     }
