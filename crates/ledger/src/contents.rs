@@ -92,19 +92,11 @@ impl Contents {
     }
 
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
-    /// measurement is missing and no other's data were damaged, which counts though a later measurement failed. The A/A control is its baseline
-    /// once more.
+    /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more.
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
-        // That it could not be measured once more makes no damage undone.
-        let is_moot = |place: usize, failed: &MeasuredSafety| {
-            let is_of_it = |one: &&MeasuredSafety| one.scenario == failed.scenario && one.member == failed.member;
-            failed.safety.is_none() && self.safety[..place].iter().filter(is_of_it).any(is_bad_cut)
-        };
         self.last_of(scenario, |label| {
-            let all = self.safety.iter().enumerate().filter(|(place, measured)| !is_moot(*place, measured));
-            let of_it = all
-                .map(|(_, measured)| measured)
-                .filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
+            let of_it =
+                self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
             // As the study's classes are held: of two alike in their letter one may have lost more than it could show.
             let badness = |safety: &Safety| (safety.held_to(), safety.worst_lost_commits);
             let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(badness);
@@ -123,15 +115,22 @@ impl Contents {
         })
     }
 
-    /// Of what each machine measured last, the worst. What is bad on one machine is worse than not to know of another, and that worse than
-    /// anything else.
+    /// Of what each machine measured last, the worst; where that failed and what came before was bad, this counts. What is bad on one
+    /// machine is worse than not to know of another, and that worse than anything else.
     fn of_worst_machine<'a, T, Badness: Ord>(
         &self,
         measured: impl Iterator<Item = (Option<u32>, &'a T)>,
         badness: impl Fn(&T) -> Option<Badness>,
         is_bad: impl Fn(&T) -> bool,
     ) -> Option<&'a T> {
-        let last: BTreeMap<Option<u32>, &T> = measured.collect();
+        let mut last: BTreeMap<Option<u32>, &T> = BTreeMap::new();
+        for (member, one) in measured {
+            // That it could not be measured once more makes nothing undone.
+            let is_moot = badness(one).is_none() && last.get(&member).is_some_and(|known| is_bad(known));
+            if !is_moot {
+                last.insert(member, one);
+            }
+        }
         let is_everywhere = self.members.len() < 2 || last.len() == self.members.len();
         let rank = |measured: &&T| {
             let badness = badness(measured);

@@ -388,6 +388,18 @@ fn an_answer_does_not_take_over_the_log_of_an_earlier_file() {
 }
 
 #[test]
+fn a_search_for_faults_that_failed_makes_no_loss_undone() {
+    let mut all = contents(&POOL.files[0]);
+    let failed = || MeasuredFaults { faults: None, ..failing_disk(Consequence::Told) };
+    let mut worst = |measured: Vec<MeasuredFaults>| {
+        all.faults = measured;
+        all.faults_of(&all.scenarios[0]).and_then(|counts| counts.faults.as_ref()?.worst())
+    };
+    assert_eq!(worst(vec![failing_disk(Consequence::Lost), failed()]), Some(Consequence::Lost));
+    assert_eq!(worst(vec![failing_disk(Consequence::Told), failed()]), None);
+}
+
+#[test]
 fn a_member_has_its_own_probes_power_cuts_and_failing_disks_and_a_fleet_the_worst() {
     let folder = tempfile::tempdir().expect("a folder");
     let grades = [Grade::A, Grade::E, Grade::A];

@@ -123,6 +123,7 @@ fn a_measurement_that_failed_makes_no_damage_undone() {
     assert_eq!(grade(&[of(Grade::F, 10.0), failed(10.0)]), Some(Grade::F));
     assert_eq!(grade(&[of(Grade::D, 10.0), failed(60.0)]), None, "of a loss nobody knows how large it is now");
     assert_eq!(grade(&[of(Grade::E, 10.0), failed(60.0), of(Grade::A, 60.0)]), Some(Grade::A));
+    assert_eq!(grade(&[of(Grade::E, 10.0), of(Grade::A, 60.0), failed(60.0)]), None, "it was damaged no more");
 }
 
 /// The last machine's letter had counted, though on another a C was held to D, or more was lost.
