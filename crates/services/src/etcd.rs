@@ -234,7 +234,7 @@ impl Service for Etcd {
         let log = place.run.join("recovered.log");
         recovered::remove(&log)?;
         let mut server = self.to_run(place, log).server()?;
-        let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket))?;
+        let mut client = recovered::ready(&mut server, || connect(&socket), deadline)?;
         recovered::ask(&mut server, KIND.name, &mut |question| client.table(question), questions, deadline)
     }
 

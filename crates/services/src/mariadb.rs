@@ -6,7 +6,7 @@ mod effects;
 mod options;
 
 use crate::process::{AtWork, Start};
-use crate::recovered::{self, Answers, SECONDS_MAX};
+use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
 };
@@ -284,7 +284,7 @@ impl Service for MariaDb {
         recovered::remove(&socket)?;
         let arguments = vec![format!("--defaults-file={file}")];
         let mut server = self.to_run(place, &self.program.path, arguments, log).server()?;
-        let mut client = server.wait_ready_for(SECONDS_MAX, || Client::connect(&socket, "root", ""))?;
+        let mut client = recovered::ready(&mut server, || Client::connect(&socket, "root", ""), deadline)?;
         let mut ask = |question: &str| client.query(question).map(|answer| answer.rows);
         recovered::ask(&mut server, "mariadb", &mut ask, questions, deadline)
     }

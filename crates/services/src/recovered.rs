@@ -28,6 +28,37 @@ pub fn remove(path: &Path) -> Result<(), Error> {
 /// Asks one question: the rows of its answer.
 pub type Ask<'a> = dyn FnMut(&str) -> Result<Vec<Vec<Option<String>>>, wire::Error> + 'a;
 
+/// Waits until a server answers, and gives the way in. One that is silent at the deadline is ended: its socket may be there, and nobody behind
+/// it.
+pub fn ready<T>(
+    server: &mut Server,
+    connect: impl FnMut() -> Result<T, wire::Error>,
+    deadline: Instant,
+) -> Result<T, Error> {
+    let (ready, was_late) = until(deadline, server.id(), || server.wait_ready_for(SECONDS_MAX, connect));
+    if was_late { Err(server.slow("answer", SECONDS_MAX)) } else { ready }
+}
+
+/// Does something that waits for a server, which is ended at the deadline. Whether it was.
+fn until<T>(deadline: Instant, process: u32, act: impl FnOnce() -> T) -> (T, bool) {
+    let pid = Pid::from_raw(process as i32);
+    std::thread::scope(|scope| {
+        let (acting, is_over) = channel::<()>();
+        let watch = scope.spawn(move || {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let is_late = is_over.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
+            if is_late {
+                // Who finds that this process has ended is done at once, so its number is no other's.
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+            is_late
+        });
+        let done = act();
+        drop(acting);
+        (done, watch.join().expect("it only waits"))
+    })
+}
+
 /// Asks a server that answers. One that is still silent at the deadline is ended.
 pub fn ask(
     server: &mut Server,
@@ -36,22 +67,9 @@ pub fn ask(
     questions: &[String],
     deadline: Instant,
 ) -> Result<Answers, Error> {
-    let pid = Pid::from_raw(server.id() as i32);
-    let (answers, was_late) = std::thread::scope(|scope| {
-        let (asking, is_over) = channel::<()>();
-        let watch = scope.spawn(move || {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let is_late = is_over.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
-            if is_late {
-                // Nobody waits for this process meanwhile, so its number is no other's.
-                let _ = kill(pid, Signal::SIGKILL);
-            }
-            is_late
-        });
+    let (answers, was_late) = until(deadline, server.id(), || {
         let answers = questions.iter().map(|question| ask(question).map_err(|source| (question, source)));
-        let answers = answers.collect::<Result<Answers, (&String, wire::Error)>>();
-        drop(asking);
-        (answers, watch.join().expect("it only waits"))
+        answers.collect::<Result<Answers, (&String, wire::Error)>>()
     });
     answers.map_err(|(question, source)| {
         if was_late {
@@ -62,4 +80,33 @@ pub fn ask(
         }
         Error::Asked { server: name, action: format!("answer `{question}`"), source }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Start;
+    use std::io::Read as _;
+
+    /// Who waited for a greeting waited for ever, until the trial was ended with all that it had found.
+    #[test]
+    fn a_server_that_takes_no_connection_is_ended() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let start = Start {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), "exec sleep 60".into()],
+            user: None,
+            cpus: &[],
+            log: folder.path().join("log"),
+            environment: Vec::new(),
+        };
+        let (mut server, _orders, mut greeting) = start.conversation().expect("it starts");
+        let connect = || {
+            // Ends with the server.
+            let _ = greeting.read(&mut [0]);
+            Err::<(), _>(wire::Error::Protocol("it does not greet".into()))
+        };
+        let ended = ready(&mut server, connect, Instant::now() + Duration::from_millis(50));
+        assert!(matches!(ended, Err(Error::Slow { action: "answer", .. })), "{:?}", ended.err());
+    }
 }

@@ -230,7 +230,7 @@ impl Service for Redis {
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
         let mut server = self.to_run(place, file, log).server()?;
-        let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket, None))?;
+        let mut client = recovered::ready(&mut server, || connect(&socket, None), deadline)?;
         recovered::ask(&mut server, KIND.name, &mut |question| client.table(question), questions, deadline)
     }
 
