@@ -1,5 +1,6 @@
 //! The seam between deciding and doing: a bench runs one trial and hands out its records.
 
+use crate::inputs::{self, Inputs};
 use crash::plan::TrialSpec;
 use observe::record::{Failure, Record};
 use std::collections::BTreeMap;
@@ -67,6 +68,9 @@ pub enum Error {
     /// The work folder is not what it was.
     #[error(transparent)]
     Work(#[from] sandbox::work::Error),
+    /// It would read other data than the trials before it.
+    #[error(transparent)]
+    Input(#[from] inputs::Changed),
     /// Talking to it failed.
     #[error("cannot talk to the trial's process")]
     Pipe(#[source] std::io::Error),
@@ -87,11 +91,14 @@ pub struct OfThisMachine {
     pub host: host::Host,
     /// For `bench = "guest"`.
     pub guest: guest::Guest,
+    /// What the user's files held when the session began: each trial is to read that.
+    pub inputs: Inputs,
 }
 
 impl Bench for OfThisMachine {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         self.host.work.still_there()?;
+        self.inputs.require_unchanged(spec)?;
         match spec.bench {
             study::Bench::Guest => self.guest.run(spec, interrupted, sink),
             study::Bench::Host => self.host.run(spec, interrupted, sink),
@@ -100,6 +107,7 @@ impl Bench for OfThisMachine {
 
     fn run_by_turns(&mut self, specs: &[TrialSpec], order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {
         self.host.work.still_there()?;
+        specs.iter().try_for_each(|spec| self.inputs.require_unchanged(spec))?;
         self.host.run_by_turns(specs, order, interrupted, sink)
     }
 
@@ -109,7 +117,7 @@ impl Bench for OfThisMachine {
 
     fn machine(&self) -> BTreeMap<String, String> {
         let mut facts = self.host.machine();
-        facts.extend(self.guest.machine());
+        facts.extend(self.guest.machine().chain(self.inputs.facts()));
         facts
     }
 }

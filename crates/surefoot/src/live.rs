@@ -142,6 +142,11 @@ impl Live {
         self.draw();
     }
 
+    /// Whether this session did a trial, or the like: it may find all of them done.
+    pub fn has_measured(&self) -> bool {
+        self.trials_here > 0
+    }
+
     /// Takes the display away.
     pub fn finish(&self) {
         if let Mode::Terminal(bar) = &self.mode {

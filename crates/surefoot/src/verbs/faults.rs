@@ -12,6 +12,7 @@ use lab::bench::guest::Guest;
 use lab::bench::host::{Clock, Host};
 use lab::bench::{Bench as _, End, OfThisMachine};
 use lab::conductor::What;
+use lab::inputs::Inputs;
 use observe::faults::FaultReplayed;
 use observe::record::Record;
 use sandbox::work::{Holder, Work};
@@ -49,7 +50,8 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     let work = Work::own(&loaded.work, &Holder::this_process(None)).map_err(run::unusable)?;
     let program = std::env::current_exe()?;
     let guest = Guest::new(program.clone(), work.clone(), std::iter::once(&scenario.guest))?;
-    let mut bench = OfThisMachine { host: Host { program, work, client: None, clock: Clock::start() }, guest };
+    let host = Host { program, work, client: None, clock: Clock::start() };
+    let mut bench = OfThisMachine { host, guest, inputs: Inputs::default() };
     let mut spec = spec_of_faults(&loaded.plan, scenario, settings);
     if let Some(faults) = &mut spec.faults {
         faults.replay = Some(case.into());

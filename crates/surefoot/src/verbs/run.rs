@@ -12,9 +12,10 @@ use anyhow::anyhow;
 use crash::plan::Plan;
 use lab::bench::guest::Guest;
 use lab::bench::host::{Clock, Host};
-use lab::bench::{Bench as _, OfThisMachine};
+use lab::bench::{self, Bench as _, OfThisMachine};
 use lab::conductor::{self, Stop, Summary, What};
 use lab::estimate::{certainly_overlong, expected_seconds, space_needed};
+use lab::inputs::Inputs;
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
 use ledger::reasons::{INTERRUPTED, NO_IMAGES};
@@ -96,7 +97,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let guest = Guest::new(program.clone(), work.clone(), guests)?;
     let of_trials = client.as_ref().map(client::Client::for_trials);
     let host = Host { program, work: work.clone(), client: of_trials, clock: Clock::start() };
-    let mut bench = OfThisMachine { host, guest };
+    let mut bench = OfThisMachine { host, guest, inputs: Inputs::of(&loaded.plan) };
     draw(&mut loaded, place.as_ref())?;
     if measured == Measured::Everything {
         require_room(&loaded, &work)?;
@@ -106,7 +107,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         asked: loaded.asked(measured.verb(), left_out),
         member: place.as_ref().map(|place| place.member.clone()),
         version: env!("SUREFOOT_VERSION"),
-        machine: facts(&bench, &loaded.plan, client.as_ref()),
+        machine: facts(&bench, client.as_ref()),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
         noise: loaded.noise,
@@ -116,7 +117,8 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
     let interrupted = &interrupt::INTERRUPTED;
     let summary = if let Measured::Only(what) = measured {
-        conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
+        conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))
+            .map_err(broken_off)?
     } else {
         if let Err(failure) = prepare_images(&loaded, &work, &mut live) {
             let reason = if failure.status() == Status::Interrupted { INTERRUPTED } else { NO_IMAGES };
@@ -128,12 +130,13 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         conductor::conduct(&loaded.plan, opened, &mut bench, interrupted, &mut |event| {
             place.iter().for_each(|place| place.follow(&event));
             live.show(&event);
-        })?
+        })
+        .map_err(broken_off)?
     };
     live.finish();
     match &place {
         Some(place) => place.tell(summary),
-        None => tell(args, &loaded, summary),
+        None => tell(args, &loaded, summary, &live),
     }
 }
 
@@ -185,10 +188,10 @@ fn require_places(args: &RunArgs, loaded: &Loaded) -> Result<(), Failure> {
 }
 
 /// What the machine is now, with the files that the study reads, surefoot itself, and its load agent's machine.
-fn facts(bench: &OfThisMachine, plan: &Plan, client: Option<&client::Client>) -> BTreeMap<String, String> {
+fn facts(bench: &OfThisMachine, client: Option<&client::Client>) -> BTreeMap<String, String> {
     let of_surefoot = [("surefoot".to_string(), env!("SUREFOOT_VERSION").to_string())];
     let of_client = client.into_iter().flat_map(|client| client.facts.clone());
-    bench.machine().into_iter().chain(lab::inputs::facts(plan)).chain(of_surefoot).chain(of_client).collect()
+    bench.machine().into_iter().chain(of_surefoot).chain(of_client).collect()
 }
 
 /// Any number that is short enough to be typed.
@@ -219,7 +222,7 @@ fn probe(plan: &Plan, opened: &mut Opened, bench: &mut OfThisMachine, live: &mut
 }
 
 /// The answer, the report and the way on.
-fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Failure> {
+fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary, live: &live::Live) -> Result<Status, Failure> {
     let input = knowledge::told(report::load(&loaded.results)?);
     let html = args.html.clone().unwrap_or_else(|| super::report::page_beside(&loaded.results));
     let answer = if args.json {
@@ -244,6 +247,10 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     written?;
     if !args.quiet {
         live::tell(&format!("stopped: {}", summary.stop.words()));
+        if !live.has_measured() && summary.stop != Stop::TimeBudget {
+            let results = loaded.results.display();
+            live::tell(&format!("nothing was measured: {results} had all of it; --results FILE begins anew"));
+        }
     }
     let has_holes = report::has_holes(&input) || summary.stop == Stop::ScreenFailed;
     Ok(if has_holes { Status::Holes } else { Status::Answered })
@@ -333,6 +340,17 @@ fn of_images(error: storage::Error) -> Failure {
         _ => Status::Fault,
     };
     Failure::new(status, error)
+}
+
+/// Why a study could not be conducted to its end.
+fn broken_off(error: conductor::Error) -> Failure {
+    if !matches!(error, conductor::Error::Bench(bench::Error::Input(_))) {
+        return error.into();
+    }
+    Failure::new(Status::BadStudy, error).hint(
+        "what was measured is kept; copy a file that something still writes to, such as a server's log, name the copy in the study, and \
+         begin anew with --results FILE, or go on all the same by the same command with --accept-changes",
+    )
 }
 
 /// Whether a change says that the work folder lies on another disk.

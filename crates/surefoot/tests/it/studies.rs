@@ -221,6 +221,27 @@ warm_up_runs = 0
     assert!(csv.contains("123.5"), "{csv}");
 }
 
+/// As of a log that its server still writes: here a trial of the study itself changes what its neighbour reads.
+#[test]
+fn no_trial_reads_another_file_than_the_one_before_it() {
+    let world = World::new();
+    world.write("schema.sql", "CREATE TABLE t (a int);");
+    let script = world.write("look.sql", "INSERT INTO t VALUES (1);\n");
+    let study = format!(
+        "name = \"changed\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"320MiB\"\n\
+         [workload.sql]\nengine = \"sqlite\"\nschema = \"schema.sql\"\nscripts = [\"look.sql\"]\ntime = \"100ms\"\n\
+         [workload.command]\ncommand = [\"sh\", \"-c\", \"echo '-- more' >> {} && echo speed 7\"]\n\
+         metrics = {{ speed = \"regex:speed ([0-9]+); unit 1/s; more\" }}\n\
+         [design]\nprobe = \"0s\"\nrounds_min = 2\nrounds_max = 2\nwarm_up_runs = 0\ncontrol = false\n",
+        script.display()
+    );
+    world.write("changed.toml", study);
+    let said = world.surefoot(&["run", "changed.toml"]).status(2);
+    said.says("look.sql is not what it was when the session began").says("name the copy in the study");
+    world.surefoot(&["run", "changed.toml"]).status(2).says("input look.sql was ");
+    world.assert_nothing_left();
+}
+
 /// The table of each workload, at its smallest.
 const SMALLEST: &[(&str, &str)] = &[
     ("oltp", "table_size = 1000\nthreads = 2\ntime = \"200ms\""),
