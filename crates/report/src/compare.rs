@@ -85,7 +85,8 @@ impl Comparison {
     pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
         check_benches(a, b)?;
         let level = Level::of([&a.contents, &b.contents]).expect("two studies");
-        let said = [preamble(a, b), alone([&[a], &[b]])].concat();
+        let mut said = [preamble(a, b), alone([&[a], &[b]])].concat();
+        said.extend(order::unlike_turns(&[a, b]));
         let unmeasured = gate::unmeasured(&[[a, b]]);
         Ok(Comparison {
             mixed: two_measures(a, b),
@@ -124,6 +125,7 @@ impl Comparison {
         let mut said = preamble(a, b);
         let of_one = |side: usize| pairs.iter().map(|pair| &pair[side]).collect::<Vec<_>>();
         said.extend(alone([&of_one(0), &of_one(1)]));
+        said.extend(order::unlike_turns(&all));
         said.extend(order::always_first(pairs));
         let of_side = |(name, side): (&'static str, usize)| {
             pairs[1..].iter().flat_map(move |pair| unlike_sessions(name, &pairs[0][side], &pair[side]))

@@ -1,6 +1,9 @@
-//! In which order the sessions of two sides ran.
+//! In which order the sessions of two sides ran, and how the rounds of each went.
 
 use crate::input::Input;
+use crate::number::span;
+use ledger::model::Order;
+use std::collections::BTreeSet;
 
 /// A word where one side went first in every pair: what drifts from session to session is then a difference between the sides, of one sign in all
 /// pairs. By their moments, files that were named side after side in the order in which they ran can't be told from these.
@@ -31,6 +34,27 @@ pub(super) fn out_of_turn(pairs: &[[Input; 2]]) -> Option<String> {
     };
     let mut others = pairs.iter().flat_map(|pair| pairs.iter().flatten().map(move |other| (pair, other)));
     others.any(|(pair, other)| is_between(pair, other)).then(|| OUT_OF_TURN.into())
+}
+
+/// A word where rounds went by turns of several lengths, which each session may have chosen by its machine's noise, or not all by turns: the flush
+/// of each turn is in the figures, and there are more of them the shorter turns are.
+pub(super) fn unlike_turns(all: &[&Input]) -> Option<String> {
+    let way = |input: &&Input| {
+        let study = &input.contents.study;
+        match (study.analysis.order, &study.turns) {
+            (Order::Blocks, _) => "one trial after another".to_string(),
+            (Order::Turns, Some(chosen)) => format!("turns of {}", span(f64::from(chosen.turn_milliseconds) / 1000.0)),
+            (Order::Turns, None) => "turns as long as its study says".into(),
+        }
+    };
+    let ways: BTreeSet<String> = all.iter().map(way).collect();
+    (ways.len() > 1).then(|| {
+        format!(
+            "Rounds did not go alike ({}): the flush of each turn is in its figure, so that this alone may make sides differ. Measure all with \
+             the same, such as `--set design.order=turns --set design.turn=1s`.",
+            ways.into_iter().collect::<Vec<_>>().join("; ")
+        )
+    })
 }
 
 /// When a session began.

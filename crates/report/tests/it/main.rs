@@ -27,6 +27,7 @@ mod notes;
 mod outputs;
 mod page;
 mod power_cuts;
+mod rounds_alike;
 mod schema;
 mod screening;
 mod sql_bench;

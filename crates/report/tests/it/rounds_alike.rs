@@ -1,0 +1,42 @@
+//! Results are held against each other whose rounds did not go alike: that is said.
+
+use crate::fixture;
+use ledger::model::{ChosenTurns, Order};
+use report::Comparison;
+
+/// Each session of a study by turns may choose their length by its own machine's noise, or have no room for them.
+#[test]
+fn sessions_whose_rounds_did_not_go_alike_are_said() {
+    const SAID: &str = "Rounds did not go alike";
+    let session = |order: Order, turn_milliseconds: u32| {
+        let mut input = fixture::input(&fixture::filesystems_and_buffers());
+        input.contents.study.analysis.order = order;
+        input.contents.study.turns = Some(ChosenTurns {
+            turn_milliseconds,
+            turns: None,
+            rounds: 6,
+            white_noise: 0.02,
+            lasting_noise: 0.01,
+            correlation_seconds: 5.0,
+        });
+        input
+    };
+    let said = |all: [(Order, u32); 4]| {
+        let mut sessions = all.map(|(order, turn)| session(order, turn));
+        for (hour, input) in sessions.iter_mut().enumerate() {
+            input.contents.study.created += hour as f64 * 3600.0;
+        }
+        let [a1, b1, a2, b2] = sessions;
+        let of_two = Comparison::of(&a1, &b1).expect("both ran on the host").text();
+        let of_four = Comparison::of_sessions(&[[a1, b1], [a2, b2]]).expect("all ran on the host").text();
+        [of_two, of_four]
+    };
+    let turns = |lengths: [u32; 4]| lengths.map(|length| (Order::Turns, length));
+    assert!(said(turns([1000; 4])).iter().all(|text| !text.contains(SAID)));
+    let unlike = said(turns([1000, 2000, 1000, 1000]));
+    assert!(unlike.iter().all(|text| text.contains("(turns of 1.00 s; turns of 2.00 s)")), "{unlike:?}");
+    // Only in the first pair; of the last one alone nothing was to be said.
+    let [of_two, of_four] =
+        said([(Order::Turns, 1000), (Order::Blocks, 1000), (Order::Turns, 1000), (Order::Turns, 1000)]);
+    assert!(of_two.contains("one trial after another; turns of 1.00 s") && of_four.contains(SAID), "{of_four}");
+}
