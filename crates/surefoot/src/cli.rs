@@ -40,7 +40,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Drive loads for studies on another machine, or make the pairing by which the two know each other
     LoadAgent(LoadAgentArgs),
-    /// Replay an access log against a running server: its requests in its order, each once, each answer checked
+    /// Replay an access log, or a database's log of statements, against a running server: in its order, each once, each answer checked
     Replay(ReplayArgs),
     /// Measure what a power cut takes from each scenario of a study, or serve a state that was found, to look at
     Powercut(PowercutArgs),

@@ -275,6 +275,11 @@ fn print(tally: &Tally, of: Option<u64>) {
     println!("load generator: {:.2} of a core", tally.cpu_seconds / tally.seconds);
     for fault in Fault::all() {
         print_errors(tally.faults[fault as usize], fault.words(), tally.first[fault as usize].as_deref());
+        if fault == Fault::WrongStatus && leads_elsewhere(tally.first[fault as usize].as_deref()) {
+            println!(
+                "A site that leads on to its own name wants that asked for (`--host NAME`); one to HTTPS, an https:// URL."
+            );
+        }
         if fault == Fault::Tls && tally.faults[fault as usize] > 0 {
             println!("A certificate of one's own is trusted by `--ca-file FILE`, any by `--insecure`.");
         }
@@ -286,6 +291,11 @@ fn print(tally: &Tally, of: Option<u64>) {
             count(tally.requests)
         );
     }
+}
+
+/// Whether the first wrong status was a redirect: such as WordPress answers to each request for another host than its own.
+fn leads_elsewhere(first: Option<&str>) -> bool {
+    first.is_some_and(|status| status.starts_with('3'))
 }
 
 /// How often something went wrong, and how it did first.

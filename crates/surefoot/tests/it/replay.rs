@@ -177,6 +177,23 @@ fn answers_that_differ_from_the_log_are_errors() {
     assert_eq!((&json["answers"], &json["right_answers"]), (&100.into(), &95.into()));
 }
 
+/// As WordPress does, of a log without virtual hosts.
+#[test]
+fn a_site_that_leads_on_to_its_own_name_is_told_of() {
+    let world = World::new();
+    site(&world, 20);
+    world.write(
+        "wanted.log",
+        "10.0.0.1 - - [21/Nov/2026:10:00:00 +0000] \"GET /file%201.html HTTP/1.1\" 200 38\n".repeat(5),
+    );
+    let own_name = "if ($host != shop.example) { return 301 http://shop.example$request_uri; }";
+    let nginx = Nginx::listening(&world, "http", own_name);
+    let said = world.surefoot(&["replay", "wanted.log", &nginx.url]).status(3);
+    said.says("errors: 5 wrong status (first: 301)").says("wants that asked for (`--host NAME`)");
+    let said = world.surefoot(&["replay", "wanted.log", &nginx.url, "--host", "shop.example"]).status(0);
+    assert!(!said.stdout.contains("--host"), "{}", said.stdout);
+}
+
 #[test]
 fn no_number_is_a_panic_and_no_log_is_endless() {
     let world = World::new();

@@ -130,5 +130,8 @@ fn what_cannot_be_replayed_is_told_before_the_first_trial() {
         .surefoot(&["replay", "pg.log", "mysql://localhost/shop"])
         .says("has the form `stderr`, and mariadb writes general, slow");
     world.surefoot(&["replay", "pg.log", "postgres://h/shop", "--rate", "5"]).says("`--rate` is for http://");
-    world.surefoot(&["replay", "pg.log", "postgres://127.0.0.1:1/shop"]).says("cannot connect to 127.0.0.1:1");
+    let said =
+        world.surefoot(&["replay", "pg.log", "postgres://127.0.0.1:1/shop"]).says("cannot connect to 127.0.0.1:1");
+    // A log of a live database has its changes, too.
+    said.says("sent to: the database `shop`, in which what they change is changed again");
 }

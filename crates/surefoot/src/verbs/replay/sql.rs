@@ -110,11 +110,11 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         let (path, engine) = (args.log.display(), target.engine.name);
         return Err(bad(anyhow!("{path} has the form `{form}`, and {engine} writes {}", own.join(", "))));
     }
+    if !args.json {
+        interrupt::printing(|| print_log(args, &log, &target.database));
+    }
     // One that cannot be reached is said before anything is sent.
     drop(target.connect().map_err(|error| Failure::new(Status::Missing, error))?);
-    if !args.json {
-        interrupt::printing(|| print_log(args, &log));
-    }
     let bar = ProgressBar::new(log.statements());
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
     let mut done = 0.0;
@@ -196,11 +196,12 @@ fn read(args: &ReplayArgs) -> Result<Log, Failure> {
     sqllog::read(&text, &options).map_err(|problem| refused(&problem))
 }
 
-fn print_log(args: &ReplayArgs, log: &Log) {
+fn print_log(args: &ReplayArgs, log: &Log, database: &str) {
     let span_seconds = log.span().end.saturating_sub(log.span().start) as f64 / 1e6;
     println!("{}: {} lines, `{}`, over {}", args.log.display(), count(log.lines), log.form.name(), span(span_seconds));
     let (statements, sessions) = (count(log.statements()), count(log.sessions.len() as u64));
     println!("statements: {statements} in {sessions} sessions, at most {} at a time", count(log.concurrency() as u64));
+    println!("sent to: the database `{database}`, in which what they change is changed again");
     for (reason, number) in &log.left_out {
         println!("left out: {} {}", count(*number), reason.words());
     }
