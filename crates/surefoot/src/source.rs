@@ -231,7 +231,10 @@ pub fn text(study: &str) -> Result<(String, String), Failure> {
     let bad = |error: anyhow::Error| Failure::new(Status::BadStudy, error);
     let file = std::fs::File::open(path).map_err(|error| {
         let names = STUDIES.iter().map(|(name, _)| *name);
+        // `init`, `report` and `status` take its name alone.
+        let file = format!("{study}.toml");
         let hint = match settings::nearest_name(study, names.clone()) {
+            _ if Path::new(&file).is_file() => format!("did you mean the file `{file}`?"),
             Some(name) => format!("did you mean the built-in study `{name}`?"),
             None => format!("built-in studies: {}", names.collect::<Vec<_>>().join(", ")),
         };

@@ -390,7 +390,7 @@ struct Replay {
     /// Where the next run begins, of runs that send a part.
     parts: Option<Parts>,
     /// What a reader should know of the site.
-    note: Option<String>,
+    notes: Vec<String>,
 }
 
 /// Requests of the log that are sent before its first replay: pages of several hosts are among them.
@@ -412,11 +412,11 @@ impl HttpReplay {
             log.expected = Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?)));
         }
         let survey = log.survey()?;
-        let note = log_site::note(&survey).filter(|_| parameters.site == SiteKind::FromLog);
+        let notes = if parameters.site == SiteKind::FromLog { log_site::notes(&survey) } else { Vec::new() };
         let parts = parameters
             .goes_in_parts()
             .then(|| Parts::after(log.clone(), Random::new(context.seed).below(survey.requests.max(1))));
-        Ok(Replay { parts: parts.transpose()?, log, note })
+        Ok(Replay { parts: parts.transpose()?, log, notes })
     }
 }
 
@@ -440,7 +440,7 @@ impl Workload for HttpReplay {
             self.replay = Some(self.begin(&client, server.address.to_string(), context)?);
         }
         let parameters = &self.parameters;
-        let Replay { log, parts, note } = self.replay.as_mut().expect("it was begun above");
+        let Replay { log, parts, notes } = self.replay.as_mut().expect("it was begun above");
         let begin = parts.as_ref().map(Parts::begin);
         let mut source: Box<dyn Source> = match parts {
             Some(parts) => Box::new(parts.next(parameters.requests_per_run)),
@@ -450,7 +450,7 @@ impl Workload for HttpReplay {
         let redirects = tally.classes[2];
         let mut outcome = sending::outcome(tally, rates, parameters.sending.limit(parameters.otherwise()));
         outcome.metrics.extend(begin.map(|begin| BEGIN.at(begin as f64)));
-        outcome.notes.extend(note.clone());
+        outcome.notes.extend(notes.iter().cloned());
         outcome.notes.extend(log_site::note_of_redirects(redirects).filter(|_| parameters.site == SiteKind::FromLog));
         Ok(outcome)
     }

@@ -97,6 +97,9 @@ fn another_device_needs_no_other_file() {
 fn no_such_study() {
     let world = World::new();
     world.surefoot(&["plan", "quik"]).status(2).says("did you mean the built-in study `quick`?");
+    // As `report` and `status` take it.
+    world.write("mine.toml", small_study(&["ext4"], 1));
+    world.surefoot(&["plan", "mine"]).status(2).says("did you mean the file `mine.toml`?");
 }
 
 #[test]

@@ -55,12 +55,14 @@ impl LogSite {
     }
 }
 
-/// What becomes of several virtual hosts; none: the log has one at most.
-pub fn note(survey: &Survey) -> Option<String> {
+/// What a reader of its figures must know: whatever made the log's answers, and what becomes of several virtual hosts.
+pub fn notes(survey: &Survey) -> Vec<String> {
     let hosts = survey.hosts.len();
-    (hosts > 1).then(|| {
+    let of_hosts = (hosts > 1).then(|| {
         format!("the {hosts} virtual hosts of the log are one site: a path that several have is one file, of the largest size")
-    })
+    });
+    let of_files = "all pages are files here, of the logged sizes: what programs and databases take to make a page is in no figure";
+    [of_files.to_string()].into_iter().chain(of_hosts).collect()
 }
 
 /// What a server does that leads on to a folder's index; none: it never did. How often stands in a metric: of turns, a note is said once.

@@ -122,11 +122,14 @@ fn redirects_that_count_as_right_are_said() {
 }
 
 #[test]
-fn hosts_that_become_one_are_said() {
-    let note = |hosts: &[&str]| {
+fn what_a_log_does_not_tell_of_its_site_is_said() {
+    let notes = |hosts: &[&str]| {
         let hosts = hosts.iter().map(|host| ((*host).to_string(), 1)).collect();
-        log_site::note(&Survey { hosts, ..Survey::default() })
+        log_site::notes(&Survey { hosts, ..Survey::default() })
     };
-    assert!(note(&["a.example", "b.example"]).is_some_and(|note| note.starts_with("the 2 virtual hosts")));
-    assert_eq!((note(&["a.example"]), note(&[])), (None, None));
+    for hosts in [&[][..], &["a.example"], &["a.example", "b.example"]] {
+        let all = notes(hosts);
+        assert!(all[0].contains("files here") && all.len() == 1 + usize::from(hosts.len() > 1), "{all:?}");
+    }
+    assert!(notes(&["a.example", "b.example"])[1].starts_with("the 2 virtual hosts"));
 }
