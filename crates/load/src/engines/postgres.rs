@@ -32,6 +32,15 @@ pub static ENGINE: Engine = Engine {
                 without: "leave out --create",
                 ..DumpForm::PLAIN
             },
+            DumpForm {
+                what: "a text of pg_dumpall",
+                marks: &[b"PostgreSQL database cluster dump"],
+                end: Some("PostgreSQL database cluster dump complete"),
+                // It begins with the roles, of which each cluster has one.
+                elsewhere: &["CREATE ROLE ", "\\connect "],
+                without: "have pg_dump write the one database, and not pg_dumpall all of them",
+                ..DumpForm::PLAIN
+            },
         ],
         has_unnamed_statements: true,
         takes_several_statements: true,

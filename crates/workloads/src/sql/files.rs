@@ -289,7 +289,11 @@ pub fn dump(path: &Path, engine: &Engine) -> (Vec<String>, u64, String) {
         Ok((head, tail, metadata))
     };
     match look() {
-        Err(error) => (vec![format!("dump: cannot read {shown}: {error}")], 0, String::new()),
+        Err(error) => {
+            // As pg_dump's directory format and mydumper write it.
+            let one_file = if path.is_dir() { "; a dump is one file, such as of pg_dump --format=custom" } else { "" };
+            (vec![format!("dump: cannot read {shown}: {error}{one_file}")], 0, String::new())
+        }
         Ok((head, tail, metadata)) => {
             let of_form =
                 || engine.facts().dumps.iter().filter(|form| form.is_form_of(&head)).find_map(|form| form.lacks(path));
@@ -352,6 +356,13 @@ mod tests {
         let created = pg.replace("CREATE TABLE", "CREATE DATABASE shop;\nCREATE TABLE");
         assert!(problem(&created, postgres).expect("elsewhere").contains("--create"));
         assert_eq!(problem("CREATE TABLE by_hand (a int);", mariadb), None);
+        // Of its beginning: each trial had failed at a role that its cluster has.
+        let of_all = "--\n-- PostgreSQL database cluster dump\n--\n\nCREATE ROLE postgres;\n\\connect template1\n\
+                      -- PostgreSQL database dump complete\n-- PostgreSQL database cluster dump complete\n";
+        assert!(problem(of_all, postgres).expect("several databases").contains("have pg_dump write the one database"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let problems = dump(folder.path(), postgres).0;
+        assert!(problems[0].contains("a dump is one file"), "{problems:?}");
     }
 
     /// A copy of a file that a program has open is without what that wrote last.
