@@ -116,7 +116,7 @@ fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
         ));
     }
     if !sandbox::isolation::available() {
-        let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
+        let remedy = sandbox::isolation::REMEDY;
         all.push(format!("a guest kernel needs namespaces, which this kernel refuses; {remedy}"));
     }
     let (wanted, available) = (guest::memory_bytes(&scenario.guest), observe::machine::available_bytes());

@@ -17,6 +17,11 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+/// What to do where the kernel refuses namespaces. Debian's switch is on since its version 11; Ubuntu's, of AppArmor, refuses since 23.10 what a
+/// user's namespace is for.
+pub const REMEDY: &str = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1, and on Ubuntu \
+                          kernel.apparmor_restrict_unprivileged_userns=0";
+
 /// How far the trial is isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {

@@ -49,7 +49,7 @@ fn check(name: &str, found: Result<String, (String, String)>) -> Check {
 }
 
 fn namespaces() -> Check {
-    let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
+    let remedy = sandbox::isolation::REMEDY;
     let granted = sandbox::isolation::available().then(|| "mount, PID, network and IPC".into());
     check("namespaces", granted.ok_or(("the kernel refuses them".into(), remedy.into())))
 }
