@@ -1,5 +1,6 @@
 //! `surefoot plan STUDY`: what a study would do; touches nothing.
 
+mod claims;
 mod members;
 mod order;
 
@@ -115,6 +116,9 @@ fn totals(loaded: &Loaded, room: Room) {
         "rounds:     {low} to {high}, until {until} within {}",
         format_percent(design.precision).replace('%', " %")
     );
+    for (index, line) in claims::lines(plan).iter().enumerate() {
+        println!("{:<11} {line}", if index == 0 { "compared:" } else { "" });
+    }
     println!("order:      {}", order::words(plan, room));
     if design.mode == Mode::Tune {
         println!("            from round 4 on, what is shown to be worse is measured no further");
@@ -353,7 +357,9 @@ fn json(loaded: &Loaded, room: Room, lists: &[List; 3], notes: &[String]) -> ser
     });
     serde_json::json!({
         "name": plan.name, "question": plan.question, "hash": plan.hash, "baseline": plan.scenarios[plan.baseline].label,
-        "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
+        "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max, "seed": plan.design.seed,
+        "confidence": plan.design.confidence, "margin": plan.design.margin, "precision": plan.design.precision,
+        "comparisons": claims::json(plan),
         "mode": if plan.design.mode == Mode::Tune { "tune" } else { "full" },
         "order": order::json(plan, room), "client": client(plan),
         "turns": turns_json(loaded),

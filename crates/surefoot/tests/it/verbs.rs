@@ -176,6 +176,27 @@ fn every_kind_explains_itself() {
     world.surefoot(&["list", "oltpp"]).status(2).says("did you mean `oltp`?");
 }
 
+/// What a researcher puts down before the first trial.
+#[test]
+fn plan_says_what_will_be_claimed() {
+    let world = World::new();
+    let said = world.surefoot(&["plan", "quick", "--seed", "7"]).status(0);
+    said.says(
+        "compared:   oltp by transactions per second, 3 in all: xfs with ext4, btrfs with ext4, btrfs with xfs\n",
+    )
+    .says("            at 95 %, corrected together (Holm) in each workload; a difference below 3 % does not matter\n");
+    let json = world.surefoot(&["plan", "quick", "--seed", "7", "--json"]).status(0).json();
+    assert_eq!((&json["seed"], &json["confidence"], &json["margin"]), (&7.into(), &0.95.into(), &0.03.into()));
+    let last = &json["comparisons"][2];
+    assert_eq!((&last["of"], &last["against"]), (&"btrfs".into(), &"xfs".into()));
+    assert_eq!((&last["metric"], &last["factor"]), (&"transactions_per_second".into(), &"storage.filesystem".into()));
+    // Nothing is compared with it; and who is, rounds will say.
+    for more in [&["--only", "xfs"][..], &["--tune"]] {
+        let said = world.surefoot(&[&["plan", "quick"][..], more].concat()).status(0);
+        assert!(!said.stdout.contains("compared:"), "{}", said.stdout);
+    }
+}
+
 /// SECURITY.md: a stranger's study may be planned.
 #[test]
 fn plan_starts_no_program_that_a_study_names() {
@@ -276,7 +297,7 @@ fn what_can_have_no_effect_is_refused() {
 #[test]
 fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
     let world = World::new();
-    let plan = |more: &[&str]| world.surefoot(&[&["plan", "quick"], more].concat()).status(0);
+    let plan = |more: &[&str]| world.surefoot(&[&["plan", "quick"][..], more].concat()).status(0);
     plan(&["--rounds", "1001", "--time", "3min 50s"]).says("holds about").says("budget:     3min 50s a session");
     plan(&["--set", "storage.size=900TiB"]).says("for image files, and");
     plan(&["--set", "workload.oltp.table_size=10000000"]).says(
