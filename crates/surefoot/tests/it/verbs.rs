@@ -182,7 +182,7 @@ fn plan_says_what_will_be_claimed() {
     let world = World::new();
     let said = world.surefoot(&["plan", "quick", "--seed", "7"]).status(0);
     said.says(
-        "compared:   oltp by transactions per second, 3 in all: xfs with ext4, btrfs with ext4, btrfs with xfs\n",
+        "compared:   oltp by transactions per second, 3 in all (filesystem: xfs with ext4, btrfs with ext4, btrfs with xfs)\n",
     )
     .says("            at 95 %, corrected together (Holm) in each workload; a difference below 3 % does not matter\n");
     let json = world.surefoot(&["plan", "quick", "--seed", "7", "--json"]).status(0).json();

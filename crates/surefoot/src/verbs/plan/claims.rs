@@ -55,10 +55,16 @@ pub fn lines(plan: &Plan) -> Vec<String> {
 }
 
 fn in_words(Family { workload, metric, declared }: &Family) -> String {
-    let pairs: Vec<String> =
-        declared.iter().take(NAMED_MAX).map(|one| plain(&format!("{} with {}", one.a, one.b))).collect();
+    let pair = |(place, one): (usize, &Declared)| {
+        // A level alone may be a number, or "on".
+        let is_of_another = place == 0 || declared[place - 1].factor != one.factor;
+        let factor = one.factor.as_ref().filter(|_| is_of_another);
+        let factor = factor.map_or_else(String::new, |path| format!("{}: ", path.rsplit('.').next().unwrap_or(path)));
+        plain(&format!("{factor}{} with {}", one.a, one.b))
+    };
+    let pairs: Vec<String> = declared.iter().take(NAMED_MAX).enumerate().map(pair).collect();
     let (count, more) = (declared.len(), if declared.len() > NAMED_MAX { ", …" } else { "" });
-    format!("{workload} by {}, {count} in all: {}{more}", words(metric), pairs.join(", "))
+    format!("{workload} by {}, {count} in all ({}{more})", words(metric), pairs.join(", "))
 }
 
 /// All of them as values.
