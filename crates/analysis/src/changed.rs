@@ -13,8 +13,22 @@ pub struct Changed {
     pub values: Vec<String>,
 }
 
-/// The ends of the names of a trial's facts that say what was measured, and not how it is set.
-const VERSION: &str = ".version";
+/// The ends of the names of a trial's facts that say what was measured, and not how it is set: a server's version, and a module's build.
+const VERSIONS: [&str; 2] = [".version", ".module"];
+
+fn is_version(fact: &str) -> bool {
+    VERSIONS.iter().any(|end| fact.ends_with(end))
+}
+
+/// What the finished trials measured, by these facts: the versions that each had.
+pub fn versions(contents: &Contents) -> BTreeMap<&str, BTreeSet<&str>> {
+    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
+    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (fact, value) in finished.flat_map(|trial| &trial.facts).filter(|(fact, _)| is_version(fact)) {
+        versions.entry(fact).or_default().insert(value);
+    }
+    versions
+}
 
 /// The facts that changed; of a fleet, within one of its members.
 pub fn changed(contents: &Contents) -> Vec<Changed> {
@@ -34,7 +48,7 @@ pub fn changed(contents: &Contents) -> Vec<Changed> {
     let mut trials: Vec<_> = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished).collect();
     trials.sort_by_key(|trial| trial.id);
     for trial in trials {
-        for (fact, value) in trial.facts.iter().filter(|(fact, _)| fact.ends_with(VERSION)) {
+        for (fact, value) in trial.facts.iter().filter(|(fact, _)| is_version(fact)) {
             note(fact, trial.member, &trial.scenario, value);
         }
     }

@@ -21,6 +21,7 @@ use crate::input::{Error, Input};
 use crate::number::{Scale, date, percent, words};
 use crate::unpaired;
 use crate::words::{Words as _, estimand};
+use analysis::changed::versions;
 use analysis::failures::Failing;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
@@ -494,5 +495,15 @@ fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let shown = |value: Option<&String>| value.map_or("–".to_string(), Clone::clone);
     let differ = names.into_iter().filter(|name| first.get(*name) != second.get(*name));
-    differ.map(|name| format!("{name}: {} → {}", shown(first.get(name)), shown(second.get(name)))).collect()
+    let of_machine = differ.map(|name| format!("{name}: {} → {}", shown(first.get(name)), shown(second.get(name))));
+    of_machine.chain(differing_versions(a, b)).collect()
+}
+
+/// Of the servers and filesystems that both measured.
+fn differing_versions(a: &Input, b: &Input) -> Vec<String> {
+    let (first, second) = (versions(&a.contents), versions(&b.contents));
+    let both = first.iter().filter_map(|(name, values)| Some((name, values, second.get(name)?)));
+    let all = |values: &BTreeSet<&str>| values.iter().copied().collect::<Vec<_>>().join(" and ");
+    let differ = both.filter(|(_, values, others)| values != others);
+    differ.map(|(name, values, others)| format!("{name}: {} → {}", all(values), all(others))).collect()
 }

@@ -291,6 +291,9 @@ impl Mounted {
         let mount = readback::mount_at(mount_point)?;
         self.durability = durability::of_mounted(&self.settings, &mount);
         self.facts.extend(readback::mount_facts(&mount));
+        if self.settings.makes_filesystem() {
+            self.facts.extend(readback::module_facts(self.settings.row().modules));
+        }
         self.ineffective = readback::ineffective_mount(&self.settings, &mount);
         self.ineffective.extend(self.ineffective_device());
         self.read_back_layers()?;

@@ -29,6 +29,24 @@ pub(crate) fn mount_facts(mount: &Mount) -> Facts {
     ])
 }
 
+/// Which build of the filesystem's modules is loaded: one that is patched has another, in a kernel of the same release. What is built in is the kernel's.
+pub(crate) fn module_facts(modules: &[&str]) -> Facts {
+    let build = |module: &&str| {
+        let note = std::fs::read(format!("/sys/module/{module}/notes/.note.gnu.build-id")).ok()?;
+        Some((format!("{module}.module"), format!("build {}", build_id(&note)?)))
+    };
+    modules.iter().filter_map(build).collect()
+}
+
+/// Of an ELF note (elf(5)): how long its name and its description are, a type, the name, padded to four bytes, and the description.
+fn build_id(note: &[u8]) -> Option<String> {
+    let number = |at: usize| Some(u32::from_ne_bytes(note.get(at..at + 4)?.try_into().ok()?) as usize);
+    let (name, length) = (number(0)?, number(4)?);
+    let begin = name.checked_next_multiple_of(4)?.checked_add(12)?;
+    let id = note.get(begin..begin.checked_add(length)?).filter(|id| !id.is_empty())?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// The filesystem's own options, as fully as the kernel shows them.
 fn listed_options(mount: &Mount) -> Vec<String> {
     let mut all = mount.super_options.clone();
@@ -122,6 +140,18 @@ mod tests {
             mkfs: mkfs.iter().map(|word| (*word).to_string()).collect(),
             ..StorageSettings::default()
         }
+    }
+
+    #[test]
+    fn a_build_of_a_module_is_known_by_its_note() {
+        let note = |id: &[u8]| {
+            [&4_u32.to_ne_bytes()[..], &(id.len() as u32).to_ne_bytes(), &3_u32.to_ne_bytes(), b"GNU\0", id].concat()
+        };
+        assert_eq!(build_id(&note(&[0x3f, 0xa9, 0x01])).as_deref(), Some("3fa901"));
+        for bad in [&note(&[1, 2, 3])[..18], &note(&[])[..], &[0xff; 40], b""] {
+            assert_eq!(build_id(bad), None, "{bad:?}");
+        }
+        assert_eq!(module_facts(&["no_such_module"]), Facts::new());
     }
 
     #[test]

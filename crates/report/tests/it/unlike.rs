@@ -1,4 +1,4 @@
-//! Results are held against each other whose rounds did not go alike: that is said.
+//! What else differs between results that are held against each other is said: how their rounds went, and what was measured.
 
 use crate::fixture;
 use ledger::model::{ChosenTurns, Order};
@@ -39,4 +39,27 @@ fn sessions_whose_rounds_did_not_go_alike_are_said() {
     let [of_two, of_four] =
         said([(Order::Turns, 1000), (Order::Blocks, 1000), (Order::Turns, 1000), (Order::Turns, 1000)]);
     assert!(of_two.contains("one trial after another; turns of 1.00 s") && of_four.contains(SAID), "{of_four}");
+}
+
+/// Upgraded, or patched and loaded anew in the same kernel.
+#[test]
+fn another_server_or_module_is_said() {
+    const EQUAL: &str = "machine facts are equal";
+    let measured = |hour: f64, [postgres, ext4]: [&str; 2]| {
+        let mut input = fixture::input(&fixture::filesystems_and_buffers());
+        input.contents.study.created += hour * 3600.0;
+        let facts = [("postgres.version", postgres), ("ext4.module", ext4)];
+        let facts = facts.map(|(name, value)| (name.to_string(), value.to_string()));
+        input.contents.trials.iter_mut().for_each(|trial| trial.facts.extend(facts.clone()));
+        input
+    };
+    let text = |a: [&str; 2], b: [&str; 2]| {
+        Comparison::of(&measured(0.0, a), &measured(1.0, b)).expect("both ran on the host").text()
+    };
+    let same = ["15.14", "build 3fa9"];
+    assert!(text(same, same).contains(EQUAL), "{}", text(same, same));
+    let upgraded = text(same, ["16.3", "build 3fa9"]);
+    assert!(upgraded.contains("postgres.version: 15.14 → 16.3") && !upgraded.contains("ext4.module"), "{upgraded}");
+    let patched = text(same, ["15.14", "build 01b2"]);
+    assert!(patched.contains("ext4.module: build 3fa9 → build 01b2") && !patched.contains(EQUAL), "{patched}");
 }
