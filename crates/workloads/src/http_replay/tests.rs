@@ -127,7 +127,8 @@ fn what_a_log_does_not_tell_of_its_site_is_said() {
         let hosts = hosts.iter().map(|host| ((*host).to_string(), 1)).collect();
         log_site::notes(&Survey { hosts, ..Survey::default() })
     };
-    for hosts in [&[][..], &["a.example"], &["a.example", "b.example"]] {
+    let cases: [&[&str]; 3] = [&[], &["a.example"], &["a.example", "b.example"]];
+    for hosts in cases {
         let all = notes(hosts);
         assert!(all[0].contains("files here") && all.len() == 1 + usize::from(hosts.len() > 1), "{all:?}");
     }
