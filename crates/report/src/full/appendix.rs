@@ -12,6 +12,7 @@ use crate::reproduce::{command_of, commands_of};
 use crate::words::{Words as _, estimand, round_words};
 use analysis::row::Row;
 use analysis::view::View;
+use ledger::model::StudyRecord;
 use std::collections::BTreeMap;
 
 /// Rows of raw values on the page; more belong into a file.
@@ -170,13 +171,24 @@ fn study(input: &Input) -> Block {
     details("Study file", blocks)
 }
 
+/// What makes turns as long again, where the machine's noise chose how long they are: it is another one elsewhere.
+fn as_long_turns(study: &StudyRecord) -> String {
+    let Some(chosen) = &study.turns else { return String::new() };
+    format!(
+        " With `--set design.turn={}ms` turns are as long as this machine's noise asked for.",
+        chosen.turn_milliseconds
+    )
+}
+
 /// How to do it again.
 fn by_hand(input: &Input) -> Block {
     let study = &input.contents.study;
     let mut blocks = vec![Block::Paragraph(format!(
         "The whole study, with surefoot {}; a study in `STUDY.toml` is the study file above, saved under that name. Where there are \
-         several commands, they came one after the other.",
-        study.surefoot_version
+         several commands, they came one after the other. With `--seed {}` orders and data are the same, too.{}",
+        study.surefoot_version,
+        study.seed,
+        as_long_turns(study)
     ))];
     for asked in study.all_asked() {
         blocks.push(Block::Code(command_of(&asked)));

@@ -1,6 +1,7 @@
 //! The page opens in a browser, offline, without an error, and all its charts are there.
 
 use crate::fixture::{self, Row};
+use ledger::model::ChosenTurns;
 use observe::durability::Class;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -151,4 +152,22 @@ fn a_page_without_trials_opens_too() {
     let Some(opened) = open(&write("empty.html", &report::html(&fixture::input(&table)))) else { return };
     assert_eq!(opened.console, "");
     assert!(opened.dom.contains("data-ready=\"1\""));
+}
+
+/// Its command alone draws other orders and data.
+#[test]
+fn the_page_has_what_makes_a_repetition_the_same() {
+    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    input.contents.study.seed = 4711;
+    let without = report::html(&input);
+    assert!(without.contains("--seed 4711") && !without.contains("design.turn="), "turns were not chosen");
+    input.contents.study.turns = Some(ChosenTurns {
+        turn_milliseconds: 1500,
+        turns: None,
+        rounds: 6,
+        white_noise: 0.02,
+        lasting_noise: 0.01,
+        correlation_seconds: 5.0,
+    });
+    assert!(report::html(&input).contains("--set design.turn=1500ms"));
 }
