@@ -8,7 +8,7 @@
 
 mod gate;
 mod json;
-mod order;
+pub(crate) mod order;
 mod page;
 mod power_cuts;
 mod text;

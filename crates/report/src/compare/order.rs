@@ -39,15 +39,7 @@ pub(super) fn out_of_turn(pairs: &[[Input; 2]]) -> Option<String> {
 /// A word where rounds went by turns of several lengths, which each session may have chosen by its machine's noise, or not all by turns: the flush
 /// of each turn is in the figures, and there are more of them the shorter turns are.
 pub(super) fn unlike_turns(all: &[&Input]) -> Option<String> {
-    let way = |input: &&Input| {
-        let study = &input.contents.study;
-        match (study.analysis.order, &study.turns) {
-            (Order::Blocks, _) => "one trial after another".to_string(),
-            (Order::Turns, Some(chosen)) => format!("turns of {}", span(f64::from(chosen.turn_milliseconds) / 1000.0)),
-            (Order::Turns, None) => "turns as long as its study says".into(),
-        }
-    };
-    let ways: BTreeSet<String> = all.iter().map(way).collect();
+    let ways: BTreeSet<String> = all.iter().map(|input| way(input)).collect();
     (ways.len() > 1).then(|| {
         format!(
             "Rounds did not go alike ({}): the flush of each turn is in its figure, so that this alone may make sides differ. Measure all with \
@@ -55,6 +47,16 @@ pub(super) fn unlike_turns(all: &[&Input]) -> Option<String> {
             ways.into_iter().collect::<Vec<_>>().join("; ")
         )
     })
+}
+
+/// How the rounds of a result went.
+pub(crate) fn way(input: &Input) -> String {
+    let study = &input.contents.study;
+    match (study.analysis.order, &study.turns) {
+        (Order::Blocks, _) => "one trial after another".into(),
+        (Order::Turns, Some(chosen)) => format!("turns of {}", span(f64::from(chosen.turn_milliseconds) / 1000.0)),
+        (Order::Turns, None) => "turns as long as its study says".into(),
+    }
 }
 
 /// When a session began.

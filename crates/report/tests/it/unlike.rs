@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use ledger::model::{ChosenTurns, Order};
-use report::Comparison;
+use report::{Comparison, History};
 
 /// Each session of a study by turns may choose their length by its own machine's noise, or have no room for them.
 #[test]
@@ -35,6 +35,14 @@ fn sessions_whose_rounds_did_not_go_alike_are_said() {
     assert!(said(turns([1000; 4])).iter().all(|text| !text.contains(SAID)));
     let unlike = said(turns([1000, 2000, 1000, 1000]));
     assert!(unlike.iter().all(|text| text.contains("(turns of 1.00 s; turns of 2.00 s)")), "{unlike:?}");
+    // Over time, too.
+    let results = [(0.0, 1000), (1.0, 2000)].map(|(hour, turn)| {
+        let mut input = session(Order::Turns, turn);
+        input.contents.study.created += hour * 3600.0;
+        (format!("{turn}.surefoot"), input)
+    });
+    let history = History::of(results.into()).text();
+    assert!(history.contains("rounds: turns of 1.00 s → turns of 2.00 s"), "{history}");
     // Only in the first pair; of the last one alone nothing was to be said.
     let [of_two, of_four] =
         said([(Order::Turns, 1000), (Order::Blocks, 1000), (Order::Turns, 1000), (Order::Turns, 1000)]);
