@@ -8,7 +8,7 @@ use crate::machine::in_gibibytes;
 use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How a check came out.
@@ -82,6 +82,7 @@ pub fn disturbances() -> Vec<Check> {
     let stolen = stolen.map(|shares| shares[KINDS.iter().position(|kind| *kind == "steal").expect("steal is a kind")]);
     vec![
         governor(text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").as_deref()),
+        power(&batteries(Path::new("/sys/class/power_supply"))),
         clock_source(text("/sys/devices/system/clocksource/clocksource0/current_clocksource").as_deref()),
         swap(Memory::read().map(|memory| (memory.swap_total, memory.swap_used()))),
         load(text("/proc/loadavg").as_deref().and_then(load_average)),
@@ -140,6 +141,27 @@ fn governor(name: Option<&str>) -> Check {
             check("CPU frequency", risky(name != "performance"), format!("governor {name}"), remedy)
         }
     }
+}
+
+/// What the machine's own batteries do (the kernel's Documentation/ABI/testing/sysfs-class-power); those of a mouse say that they are a device's.
+fn batteries(folder: &Path) -> Vec<String> {
+    let supplies = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let status = |supply: PathBuf| {
+        let said = |file: &str| std::fs::read_to_string(supply.join(file)).unwrap_or_default().trim().to_string();
+        (said("type") == "Battery" && said("scope") != "Device").then(|| said("status"))
+    };
+    supplies.filter_map(status).collect()
+}
+
+fn power(batteries: &[String]) -> Check {
+    let is_on_battery = batteries.iter().any(|status| status == "Discharging");
+    let found = if is_on_battery { "on its battery" } else { "not from a battery" };
+    check(
+        "power",
+        risky(is_on_battery),
+        found,
+        "plug it in: on a battery clocks are slower, and slower still as it empties",
+    )
 }
 
 fn clock_source(name: Option<&str>) -> Check {
@@ -250,7 +272,7 @@ mod tests {
     #[test]
     fn every_check_of_this_machine_has_a_remedy_or_is_well() {
         let checks = checks(Path::new("/tmp"));
-        assert_eq!(checks.len(), 10);
+        assert_eq!(checks.len(), 11);
         for check in checks {
             assert_eq!(check.status == CheckStatus::Ok, check.remedy.is_none(), "{check:?}");
             assert!(!check.found.is_empty() && check.remedy.as_deref() != Some(""), "{check:?}");
@@ -267,6 +289,7 @@ mod tests {
     fn what_disturbs_is_risky() {
         let risky = [
             governor(Some("powersave")),
+            power(&["Full".into(), "Discharging".into()]),
             clock_source(Some("acpi_pm")),
             clock_source(None),
             swap(Some((10 << 30, 1 << 30))),
@@ -287,6 +310,8 @@ mod tests {
         let well = [
             governor(Some("performance")),
             governor(None),
+            power(&[]),
+            power(&["Charging".into()]),
             clock_source(Some("tsc")),
             clock_source(Some("tod")),
             clock_source(Some("riscv_clocksource")),
@@ -304,6 +329,23 @@ mod tests {
         for check in well {
             assert_eq!((check.status, &check.remedy), (CheckStatus::Ok, &None), "{check:?}");
         }
+    }
+
+    #[test]
+    fn a_laptop_s_batteries_are_read_and_a_mouse_s_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, files) in [
+            ("AC", &[("type", "Mains"), ("online", "0")][..]),
+            ("BAT0", &[("type", "Battery"), ("status", "Discharging\n")]),
+            ("hidpp_battery_0", &[("type", "Battery"), ("scope", "Device\n"), ("status", "Discharging")]),
+        ] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+            for (file, text) in files {
+                std::fs::write(folder.path().join(name).join(file), text).expect("written");
+            }
+        }
+        assert_eq!(batteries(folder.path()), ["Discharging"]);
+        assert!(batteries(Path::new("/nowhere")).is_empty());
     }
 
     #[test]
