@@ -16,7 +16,11 @@ const READ_BYTES_MAX: u64 = 1 << 30;
 
 /// What a plan's files held when the session began, by their paths as the study has them.
 #[derive(Debug, Default)]
-pub struct Inputs(BTreeMap<PathBuf, Held>);
+pub struct Inputs {
+    files: BTreeMap<PathBuf, Held>,
+    /// Whoever asks for the study knows that they change.
+    may_change: bool,
+}
 
 #[derive(Debug)]
 struct Held {
@@ -31,9 +35,10 @@ struct Held {
 pub struct Changed(PathBuf);
 
 impl Inputs {
-    /// Those of a plan. What can't be read is found missing elsewhere.
-    pub fn of(plan: &Plan) -> Inputs {
-        Inputs::of_files(plan.scenarios.iter().flat_map(|one| files(&one.workload, &one.parameters)).collect())
+    /// Those of a plan, which may change if that is accepted. What can't be read is found missing elsewhere.
+    pub fn of(plan: &Plan, accept_changes: bool) -> Inputs {
+        let files = plan.scenarios.iter().flat_map(|one| files(&one.workload, &one.parameters)).collect();
+        Inputs { may_change: accept_changes, ..Inputs::of_files(files) }
     }
 
     fn of_files(files: BTreeSet<PathBuf>) -> Inputs {
@@ -43,12 +48,12 @@ impl Inputs {
             let fingerprint = fingerprint(&file).ok()?;
             Some((file, Held { stamp, fingerprint }))
         };
-        Inputs(files.into_iter().filter_map(held).collect())
+        Inputs { files: files.into_iter().filter_map(held).collect(), may_change: false }
     }
 
     /// Facts of a session: by file, its size and the begin of its SHA-256.
     pub fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        self.0.iter().map(|(file, held)| (observe::machine::input(file), held.fingerprint.clone()))
+        self.files.iter().map(|(file, held)| (observe::machine::input(file), held.fingerprint.clone()))
     }
 
     /// A trial reads its files anew: a log that its server still writes has more of them each time.
@@ -60,7 +65,8 @@ impl Inputs {
     }
 
     fn require(&self, files: Vec<PathBuf>) -> Result<(), Changed> {
-        let has_changed = |file: &PathBuf| self.0.get(file).is_some_and(|held| !held.is_of(file));
+        let has_changed =
+            |file: &PathBuf| !self.may_change && self.files.get(file).is_some_and(|held| !held.is_of(file));
         files.into_iter().find(has_changed).map_or(Ok(()), |file| Err(Changed(file)))
     }
 }
@@ -124,5 +130,7 @@ mod tests {
         assert_eq!((changed(&[&dump]), changed(&[&dump, &log])), (None, Some(log.clone())));
         std::fs::remove_file(&dump).expect("removed");
         assert_eq!(changed(&[&dump]), Some(dump.clone()));
+        let accepted = Inputs { may_change: true, ..inputs };
+        assert!(accepted.require(vec![log, dump]).is_ok() && accepted.facts().count() == 2);
     }
 }

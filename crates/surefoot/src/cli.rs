@@ -165,7 +165,8 @@ pub struct RunArgs {
     /// Measure rounds with failed trials again, and power cuts that could not be measured
     #[arg(long)]
     pub retry_failed: bool,
-    /// Go on although the machine, surefoot or a file that the study reads has changed since the first trial
+    /// Go on although the machine, surefoot or a file that the study reads has changed since the first trial, or such a file changes
+    /// meanwhile
     #[arg(long)]
     pub accept_changes: bool,
     /// Write the HTML report here [default: beside the results file]

@@ -97,7 +97,8 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let guest = Guest::new(program.clone(), work.clone(), guests)?;
     let of_trials = client.as_ref().map(client::Client::for_trials);
     let host = Host { program, work: work.clone(), client: of_trials, clock: Clock::start() };
-    let mut bench = OfThisMachine { host, guest, inputs: Inputs::of(&loaded.plan) };
+    let inputs = Inputs::of(&loaded.plan, args.accept_changes);
+    let mut bench = OfThisMachine { host, guest, inputs };
     draw(&mut loaded, place.as_ref())?;
     if measured == Measured::Everything {
         require_room(&loaded, &work)?;
