@@ -168,6 +168,15 @@ pub fn read<T: WorkloadSettings + DeserializeOwned + 'static>(
     Box::new(settings::typed::<T>(checked))
 }
 
+/// What is said behind the path of a file of the user's that is not there: whoever starts a study from elsewhere expects its files beside it.
+pub fn sought(path: &Path) -> String {
+    let is_sought = path.is_relative() && !path.exists();
+    let folder = std::env::current_dir().ok().filter(|_| is_sought);
+    folder.map_or_else(String::new, |folder| {
+        format!("; it is looked for in {}, where surefoot was started", folder.display())
+    })
+}
+
 /// What of a workload a load agent on another machine may do, when its server runs: what needs no file there, and starts no program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Elsewhere {
@@ -463,5 +472,19 @@ impl Error {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
         Error::Engine { engine: engine.into(), action: action.into(), source: source.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_there_is_said_to_be_sought_here() {
+        assert!(sought("none.log".as_ref()).ends_with(", where surefoot was started"));
+        // It was somewhere, or says itself where.
+        for path in ["Cargo.toml", "/nowhere/none.log"] {
+            assert_eq!(sought(path.as_ref()), "", "{path}");
+        }
     }
 }

@@ -221,7 +221,7 @@ fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
         Ok(survey) => survey,
         Err(error) => {
             let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-            return vec![format!("`log`: {error}{cause}")];
+            return vec![format!("`log`: {error}{cause}{}", workload::sought(&parameters.path))];
         }
     };
     let refused = http_log::refuse(&parameters.path, &survey, parameters.bad_lines_max);

@@ -148,6 +148,7 @@ fn what_can_not_be_run_is_refused_by_its_place() {
         ("scripts = [\"bad.sql\"]", "bad.sql:2:8: there is no function `rnd`"),
         ("scripts = []", "scripts: name at least one file"),
         ("scripts = [\"none.sql\"]", "scripts: cannot read none.sql"),
+        ("dump = \"none.dump\"", ", where surefoot was started"),
         ("data = \"bad.data\"", "bad.data:2:12: nothing sets the variable `rows`"),
         ("schema = \"bad-schema.sql\"", "bad-schema.sql:2: this quote has no end"),
         ("dump = \"dump.sql\"", "its end is missing: `PostgreSQL database dump complete`"),

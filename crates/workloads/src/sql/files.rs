@@ -5,7 +5,7 @@ use load::engines;
 use load::sql::Engine;
 use load::sql_load::{PARAMS_MAX, Protocol};
 use load::sql_replay::shortened;
-use load::workload::Error;
+use load::workload::{Error, sought};
 use observe::durability::Durability;
 use script::{Part, Problem, Program, Source, Statement, Table, Value};
 use std::collections::BTreeMap;
@@ -190,7 +190,7 @@ fn optional(setting: &str, path: &Path, problems: &mut Vec<String>) -> String {
 }
 
 fn read(setting: &str, path: &Path) -> Result<String, String> {
-    let refused = |why: String| format!("{setting}: cannot read {}: {why}", path.display());
+    let refused = |why: String| format!("{setting}: cannot read {}: {why}{}", path.display(), sought(path));
     let metadata = path.metadata().map_err(|error| refused(error.to_string()))?;
     if !metadata.is_file() {
         return Err(refused("it is no regular file".into()));
@@ -292,7 +292,7 @@ pub fn dump(path: &Path, engine: &Engine) -> (Vec<String>, u64, String) {
         Err(error) => {
             // As pg_dump's directory format and mydumper write it.
             let one_file = if path.is_dir() { "; a dump is one file, such as of pg_dump --format=custom" } else { "" };
-            (vec![format!("dump: cannot read {shown}: {error}{one_file}")], 0, String::new())
+            (vec![format!("dump: cannot read {shown}: {error}{one_file}{}", sought(path))], 0, String::new())
         }
         Ok((head, tail, metadata)) => {
             let of_form =
