@@ -112,7 +112,12 @@ fn root(is_root: bool) -> Check {
 
 fn loop_devices(there: bool) -> Check {
     let found = if there { "/dev/loop-control is there" } else { "no /dev/loop-control" };
-    check("loop devices", needed(there), found, "load the kernel's module: modprobe loop")
+    check(
+        "loop devices",
+        needed(there),
+        found,
+        "load the kernel's module: modprobe loop; of a container, start it with --privileged",
+    )
 }
 
 fn free_space(folder: &Path, bytes: Option<u64>) -> Check {

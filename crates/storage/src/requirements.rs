@@ -15,7 +15,7 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
         return vec![Missing::new("filesystems are made on Linux only", "use device = \"dir\"")];
     }
     if settings.device != Device::Dir && !nix::unistd::geteuid().is_root() {
-        all.push(Missing::new("only root may mount", "run as root, or use device = \"dir\""));
+        all.push(Missing::new("only root may mount", "run as root, or use bench = \"guest\", or device = \"dir\""));
     }
     if settings.makes_filesystem() {
         all.extend(missing_for(settings.row()));
@@ -27,7 +27,8 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
     }
     let needs_loop = is_virtual || settings.device == Device::Loop || settings.external_log_bytes() > 0;
     if needs_loop && !Path::new("/dev/loop-control").exists() {
-        all.push(Missing::new("there are no loop devices", "load the kernel module: modprobe loop"));
+        let remedy = "load the kernel module: modprobe loop; of a container, start it with --privileged";
+        all.push(Missing::new("there are no loop devices", remedy));
     }
     match (settings.device, &settings.path) {
         (Device::Block, Some(path)) if !is_block_device(path) => {
