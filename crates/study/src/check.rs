@@ -307,7 +307,11 @@ impl<'a> Checker<'a> {
         settings_of: &dyn Fn(&str) -> Option<&'static [Setting]>,
     ) -> Vec<(String, Map<String, Value>)> {
         let mut tables = Vec::new();
-        for entry in self.root.get(of).map(Node::entries).unwrap_or_default() {
+        let node = self.root.get(of);
+        if let Some(node) = node.filter(|node| !node.is_table()) {
+            self.wrong(format!("`{of}` is not a table"), node.span.clone(), format!("a table [{of}.NAME] for each"));
+        }
+        for entry in node.map(Node::entries).unwrap_or_default() {
             if let Some(settings) = settings_of(&entry.key) {
                 let table = self.table(&format!("{of}.{}", entry.key), Some(&entry.node), settings);
                 tables.push((entry.key.clone(), table));
@@ -384,7 +388,7 @@ impl<'a> Checker<'a> {
     fn workloads(&mut self) -> Vec<(String, Map<String, Value>)> {
         let catalogue = self.catalogue;
         let known = catalogue.workloads();
-        if self.root.get("workload").map(Node::entries).unwrap_or_default().is_empty() {
+        if self.root.get("workload").is_none_or(|node| node.is_table() && node.entries().is_empty()) {
             let label = format!("a table [workload.NAME]; workloads: {}", known.join(", "));
             self.wrong("the study has no workload", None, label);
         }

@@ -242,7 +242,13 @@ pub fn setting_at(
             problems.push(Problem::unknown_key(service, "`service`", &catalogue.services(), span));
             return None;
         }
-        ["service", _, table, _, ..] if FREE_TABLES.contains(&table) => return Some(&SERVER_SETTING),
+        ["service", service, table, _, ..] if FREE_TABLES.contains(&table) => {
+            let known = catalogue.service(service).unwrap_or_default();
+            if known.iter().any(|setting| setting.name == table) {
+                return Some(&SERVER_SETTING);
+            }
+            (format!("`service.{service}`"), table, known.iter().collect())
+        }
         ["service", service, name] => {
             (format!("`service.{service}`"), name, catalogue.service(service).unwrap_or_default().iter().collect())
         }

@@ -42,7 +42,7 @@ impl Checker<'_> {
             } else if let Some(place) = place {
                 rule.levels.extend(self.level(kind, &mut factors[place], &value).map(|level| (place, level)));
             } else if kind == RuleKind::Include && factor::is_path(&name) {
-                rule.settings.extend(self.added_setting(&name, span, &value, factors));
+                rule.settings.extend(self.added_setting(&name, span, &value, base, factors));
             } else {
                 let mut problem = unknown_factor(kind.name(), &name, span, factors);
                 // A right path was not misspelt: it is only not varied here.
@@ -91,8 +91,23 @@ impl Checker<'_> {
         found
     }
 
-    fn added_setting(&mut self, path: &str, span: Span, value: &Node, factors: &[Factor]) -> Option<(String, Value)> {
+    fn added_setting(
+        &mut self,
+        path: &str,
+        span: Span,
+        value: &Node,
+        base: &Base,
+        factors: &[Factor],
+    ) -> Option<(String, Value)> {
         let setting = factor::setting_at(path, span.clone(), self.catalogue, self.problems)?;
+        let workload = path.strip_prefix("workload.").and_then(|rest| rest.split('.').next());
+        // A change may have left its workload out.
+        let is_absent = |name: &&str| !self.is_changed && !base.workloads.iter().any(|known| known.0 == **name);
+        if let Some(workload) = workload.filter(is_absent) {
+            let message = format!("`{path}` in `include` has no effect: this study has no workload `{workload}`");
+            self.wrong(message, span, format!("add [workload.{workload}]"));
+            return None;
+        }
         if let Some(factor) = factors.iter().find(|factor| factor.paths().any(|known| known == path)) {
             let message = format!("the factor `{}` sets `{path}` already", factor.name);
             self.wrong(message, span, "factors, their levels, and settings that no factor makes");

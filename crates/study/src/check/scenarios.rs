@@ -34,8 +34,10 @@ impl Checker<'_> {
         };
         let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut has_guest = false;
         for combination in combinations {
             let base = combination.settings(study);
+            has_guest |= base.top["bench"] == "guest";
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
@@ -53,6 +55,9 @@ impl Checker<'_> {
                 }
             }
         }
+        if !has_guest {
+            self.factors_of_a_guest(study);
+        }
         self.metrics_of_limits(&study.limits, &metrics);
         let is_written = driven.iter().any(|service| self.catalogue.has_log_volume(service));
         for volume in volumes.iter().filter(|_| !is_written) {
@@ -67,6 +72,16 @@ impl Checker<'_> {
             let example = self.use_of(service, study);
             let label = example.unwrap_or_else(|| format!("`surefoot list {service}` has an example with it"));
             self.wrong(message, node.and_then(|node| node.span.clone()), label);
+        }
+    }
+
+    /// A factor of a guest kernel that no scenario has: its levels would be compared as if they were real.
+    fn factors_of_a_guest(&mut self, study: &Study) {
+        for factor in &study.factors {
+            if let Some(path) = factor.paths().find(|path| path.starts_with("guest.")) {
+                let message = format!("`{path}` has no effect: no scenario runs in a guest kernel");
+                self.wrong(message, factor.span.clone(), "say bench = \"guest\" at the top of the file");
+            }
         }
     }
 

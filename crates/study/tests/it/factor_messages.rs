@@ -213,3 +213,45 @@ workload = "tree"
     "#]],
     );
 }
+
+#[test]
+fn factors_of_a_guest_need_one() {
+    let factor = "[factors]\nguest.memory = [\"512MiB\", \"1GiB\"]\n[workload.oltp]\n";
+    check(
+        factor,
+        &expect![[r#"
+            4:7 `guest.memory` has no effect: no scenario runs in a guest kernel | say bench = "guest" at the top of the file
+        "#]],
+    );
+    check_with(
+        factor,
+        &[("bench", "guest")],
+        &expect![[r#"
+            memory=512MiB
+            memory=1GiB
+            memory=512MiB (control)
+        "#]],
+    );
+}
+
+#[test]
+fn an_include_sets_nothing_of_a_workload_that_is_not_there() {
+    let include = "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[[include]]\nstorage.filesystem = \"xfs\"\n\
+        \"workload.tree.files\" = 3\n[workload.oltp]\n";
+    check(
+        include,
+        &expect![[r#"
+            7:1 `workload.tree.files` in `include` has no effect: this study has no workload `tree` | add [workload.tree]
+        "#]],
+    );
+    // A change may leave it out.
+    check_with(
+        &format!("{include}[workload.tree]\n"),
+        &[("workload", "oltp")],
+        &expect![[r#"
+            ext4
+            xfs
+            ext4 (control)
+        "#]],
+    );
+}

@@ -107,6 +107,14 @@ workload = { oltp = 8 }
         - the study has no workload | a table [workload.NAME]; workloads: oltp, tree
     "#]],
     );
+    // It was read as if it did not stand there.
+    check(
+        "service = \"postgres\"\nworkload = 1\n",
+        &expect![[r#"
+            3:11 `service` is not a table | a table [service.NAME] for each
+            4:12 `workload` is not a table | a table [workload.NAME] for each
+        "#]],
+    );
 }
 
 #[test]
@@ -238,6 +246,13 @@ filesystem = "xsf"
             8:1 `storage.wall.filesystem` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
             10:14 `storage.wal.filesystem` can't be "xsf" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
             11:10 `mysql` is not a setting of `service` | settings of `service`: postgres
+        "#]],
+    );
+    // Its levels had been compared as if they were real.
+    check(
+        "[factors]\n\"service.postgres.php_settings.apc.enabled\" = [0, 1]\n[workload.oltp]\nengine = \"postgres\"\n",
+        &expect![[r#"
+            4:1 `php_settings` is not a setting of `service.postgres` | settings of `service.postgres`: version, settings (did you mean `settings`?)
         "#]],
     );
     check(
