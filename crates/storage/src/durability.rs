@@ -9,7 +9,17 @@ use crate::filesystems;
 use crate::settings::{DiskCache, StorageSettings};
 use observe::durability::{Class, Durability};
 use observe::mountinfo::{self, Mount};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
+
+/// Where the kernel lists block devices.
+const CLASS: &str = "/sys/class/block";
+
+/// Drivers whose disks are memory: zram, brd and null_blk.
+const IN_MEMORY: [&str; 3] = ["zram", "ram", "nullb"];
+
+/// Devices on files on devices: more floors than anybody builds.
+const FLOORS_MAX: u32 = 8;
 
 /// The durability class of a scenario's storage, with its reasons.
 pub fn durability(settings: &StorageSettings) -> Durability {
@@ -25,14 +35,22 @@ pub(crate) fn of_mounted(settings: &StorageSettings, mount: &Mount) -> Durabilit
 fn with_features(settings: &StorageSettings, features: &[String]) -> Durability {
     match settings.device {
         Device::Tmpfs => judge(settings.mount_type(), &[], &[]),
-        Device::Dir => settings.path.as_deref().map_or_else(Durability::full, |path| of_path(path, mounted_features)),
+        Device::Dir => {
+            settings.path.as_deref().map_or_else(Durability::full, |path| of_path(path, mounted_features, FLOORS_MAX))
+        }
         Device::Virtual => of_virtual(settings, features),
-        Device::Loop | Device::Block => {
+        Device::Loop => {
             let mut found = judge(settings.mount_type(), &settings.mount_asked(), features);
-            if settings.device == Device::Loop && found.class == Class::KeepsAcknowledged {
+            if found.class == Class::KeepsAcknowledged {
                 found.reasons.push("loop device: flushes reach the host's filesystem, which passes them on".into());
             }
             found
+        }
+        Device::Block => {
+            let device = settings.path.as_deref().and_then(|path| path.canonicalize().ok());
+            let name = device.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+            let below = under_device(Path::new(CLASS), &name, FLOORS_MAX);
+            judge(settings.mount_type(), &settings.mount_asked(), features).and(below)
         }
     }
 }
@@ -59,14 +77,48 @@ fn of_virtual(settings: &StorageSettings, features: &[String]) -> Durability {
     found
 }
 
-/// The durability of what a path lies on, as it is mounted now, with these of its features.
-fn of_path(path: &Path, features: fn(&MountType, &Mount) -> Vec<String>) -> Durability {
+/// The durability of what a path lies on, as it is mounted now, with these of its features, and of the device below.
+fn of_path(path: &Path, features: fn(&MountType, &Mount) -> Vec<String>, floors: u32) -> Durability {
     let path = path.canonicalize().unwrap_or_else(|_| path.into());
     let mounts = mountinfo::read();
     let Some(mount) = mountinfo::mount_of(&mounts, &path) else { return of_unknown("an unknown mount") };
     let options: Vec<String> = mount.options.iter().chain(&mount.super_options).cloned().collect();
-    filesystems::mount_type(&mount.filesystem)
-        .map_or_else(|| of_unknown(&mount.filesystem), |kind| judge(kind, &options, &features(kind, mount)))
+    let own = filesystems::mount_type(&mount.filesystem)
+        .map_or_else(|| of_unknown(&mount.filesystem), |kind| judge(kind, &options, &features(kind, mount)));
+    own.and(under_device(Path::new(CLASS), &block_device(mount).unwrap_or_default(), floors))
+}
+
+/// What lies below a block device of this name: memory loses all, whatever lies between, and a loop device is its file. `class` is where
+/// the kernel lists devices.
+fn under_device(class: &Path, name: &str, floors: u32) -> Durability {
+    let is_numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    if IN_MEMORY.iter().any(|driver| name.strip_prefix(driver).is_some_and(is_numbered)) {
+        return Durability::because(Class::LosesAll, format!("{name}: memory only"));
+    }
+    if floors == 0 || name.is_empty() {
+        return Durability::full();
+    }
+    let folder = class.join(name);
+    let folder = folder.canonicalize().unwrap_or(folder);
+    let disk = folder.parent().filter(|_| folder.join("partition").exists()).unwrap_or(folder.as_path());
+    let file = std::fs::read_to_string(disk.join("loop/backing_file")).ok();
+    if let Some(file) = file.and_then(|file| Path::new(file.trim_end_matches('\n')).canonicalize().ok()) {
+        let is_device = file.metadata().is_ok_and(|data| data.file_type().is_block_device());
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        return if is_device { under_device(class, &name, floors - 1) } else { under_files(&file, floors - 1) };
+    }
+    let disks = disk.join("slaves").read_dir().into_iter().flatten().flatten();
+    let each = disks.map(|disk| under_device(class, &disk.file_name().to_string_lossy(), floors - 1));
+    each.fold(Durability::full(), Durability::and)
+}
+
+/// The block device of a mount, by its name in `/sys/class/block`; btrfs shows a made-up number, so its source is asked too.
+pub(crate) fn block_device(mount: &Mount) -> Option<String> {
+    let (major, minor) = mount.device;
+    let numbered = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+    let named = Path::new(&mount.source).canonicalize().ok().filter(|path| path.starts_with("/dev"));
+    let path = numbered.canonicalize().ok().or(named)?;
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 fn mounted_features(kind: &MountType, mount: &Mount) -> Vec<String> {
@@ -76,12 +128,13 @@ fn mounted_features(kind: &MountType, mount: &Mount) -> Vec<String> {
 /// What lies below image files in a folder: its class counts only when it is worse than the filesystem's under test; its
 /// notes say nothing about that.
 pub fn under_images(folder: &Path) -> Durability {
-    let mut host = of_path(
-        folder,
-        |kind, mount| {
-            if kind.features_reach_images { mounted_features(kind, mount) } else { Vec::new() }
-        },
-    );
+    under_files(folder, FLOORS_MAX)
+}
+
+fn under_files(path: &Path, floors: u32) -> Durability {
+    let features: fn(&MountType, &Mount) -> Vec<String> =
+        |kind, mount| if kind.features_reach_images { mounted_features(kind, mount) } else { Vec::new() };
+    let mut host = of_path(path, features, floors);
     if host.class == Class::KeepsAcknowledged {
         host.reasons.clear();
     }
@@ -181,6 +234,27 @@ mod tests {
         assert_eq!(class(&["sync=always", "zil_nocacheflush"]), Class::LosesRecent, "fsync flushes no cache");
         assert_eq!(class(&["sync=always", "zfs_nocacheflush"]), Class::MayCorrupt, "nothing does");
         assert!(kind.features_reach_images, "an image's flush is an fsync there");
+    }
+
+    /// A study on /dev/ram0 had been called as safe as one on a disk.
+    #[test]
+    fn a_device_in_memory_loses_all_whatever_lies_between() {
+        let class = tempfile::tempdir().expect("a folder");
+        let memory = tempfile::NamedTempFile::new_in("/dev/shm").expect("memory");
+        for stands_on in
+            ["sda/slaves", "rbd0/slaves", "dm-0/slaves/sda", "dm-1/slaves/zram0", "md0/slaves/dm-1", "loop7/loop"]
+        {
+            std::fs::create_dir_all(class.path().join(stands_on)).expect("made");
+        }
+        let file = format!("{}\n", memory.path().display());
+        std::fs::write(class.path().join("loop7/loop/backing_file"), file).expect("written");
+        let class_of = |device: &str| under_device(class.path(), device, FLOORS_MAX).class;
+        for device in ["sda", "rbd0", "dm-0", ""] {
+            assert_eq!(class_of(device), Class::KeepsAcknowledged, "{device}");
+        }
+        for device in ["zram0", "ram0", "nullb0", "dm-1", "md0", "loop7"] {
+            assert_eq!(class_of(device), Class::LosesAll, "{device}");
+        }
     }
 
     #[test]

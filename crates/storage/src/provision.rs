@@ -425,7 +425,7 @@ fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted
         let real = folder.path.canonicalize().map_err(Error::file("look at", &folder.path))?;
         let mounts = mountinfo::read();
         let mount = mountinfo::mount_of(&mounts, &real).ok_or(Error::NotMounted(real))?;
-        Ok((readback::mount_facts(mount), block_device(mount)))
+        Ok((readback::mount_facts(mount), durability::block_device(mount)))
     })?;
     Ok(Mounted {
         data_folder: folder.path.clone(),
@@ -440,13 +440,4 @@ fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted
         devices: Devices::default(),
         trial_folder: Some(folder),
     })
-}
-
-/// The block device of a mount; btrfs shows a made-up number, so its source is asked too.
-fn block_device(mount: &mountinfo::Mount) -> Option<String> {
-    let (major, minor) = mount.device;
-    let numbered = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
-    let named = Path::new(&mount.source).canonicalize().ok().filter(|path| path.starts_with("/dev"));
-    let path = numbered.canonicalize().ok().or(named)?;
-    path.file_name().map(|name| name.to_string_lossy().into_owned())
 }

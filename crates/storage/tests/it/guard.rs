@@ -22,9 +22,13 @@ struct Disk {
 
 impl Disk {
     fn new(world: &World) -> Disk {
+        Disk::on(world.memory())
+    }
+
+    fn on(folder: &Path) -> Disk {
         // A file of its own each time: the loop device on the last one may take a moment to go.
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let image = world.memory().join(format!("disk-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let image = folder.join(format!("disk-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         File::create(&image).and_then(|file| file.set_len(BYTES)).expect("made");
         let output = said("losetup", &["--find", "--show", image.to_str().expect("a path")]);
         Disk { image, path: output.trim().into() }
@@ -274,7 +278,9 @@ fn what_this_study_left_is_known_and_what_came_since_is_not() {
 #[test]
 fn a_log_in_memory_is_no_safer_than_memory() {
     alone(|world| {
-        let disk = Disk::new(world);
+        let in_memory = Disk::new(world);
+        assert_eq!(storage::durability(&in_memory.settings()).class, Class::LosesAll, "the device itself");
+        let disk = Disk::on(world.folder());
         let asked = StorageSettings { external_log: 16 * MIB, ..disk.settings() };
         let images = world.memory().join("images");
         let mounted =
