@@ -30,7 +30,9 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     let (number, unit) = split_unit(text)?;
     let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit)?.1;
     let bytes = number * factor as f64;
-    (bytes >= 0.0 && bytes < u64::MAX as f64 && bytes.fract() == 0.0).then_some(bytes as u64)
+    // Without the noise of floating point: 1.07 GB are 1,070,000,000 bytes.
+    let is_whole = (bytes - bytes.round()).abs() <= bytes * f64::EPSILON;
+    (bytes < u64::MAX as f64 && is_whole).then_some(bytes.round() as u64)
 }
 
 /// Seconds of `"30s"`, `"5min"`, `"1h 30min"`, `"250ms"`: the larger unit first.

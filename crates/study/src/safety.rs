@@ -176,6 +176,9 @@ fn is_default<const MILLISECONDS: u64>(found: &f64) -> bool {
     *found == seconds::<MILLISECONDS>()
 }
 
+/// Of which a disk that is recorded has a whole number.
+const PAGE_BYTES: u64 = 4096;
+
 /// What a disk that is asked to fail does where a study does not say.
 const ERRORS: [&str; 4] = ["write-error", "flush-error", "read-error", "full"];
 
@@ -222,8 +225,12 @@ pub(crate) fn problems(map: &Map<String, Value>) -> impl Iterator<Item = (&'stat
         let message = "`safety.write_back` has no effect with load = \"files\"".to_string();
         ("write_back", message, "their neighbour starts write-back always".to_string())
     });
+    let of_size = map["size"].as_u64().filter(|size| !size.is_multiple_of(PAGE_BYTES)).map(|size| {
+        let message = format!("`safety.size` is {size} bytes, and a disk has whole pages of {PAGE_BYTES}");
+        ("size", message, format!("the next size that has is \"{}B\"", size.next_multiple_of(PAGE_BYTES)))
+    });
     let of_faults = faults_problem(map).map(|(message, label)| ("faults", message, label));
-    of_files.into_iter().chain(of_write_back).chain(of_faults).chain(of_classes)
+    of_size.into_iter().chain(of_files).chain(of_write_back).chain(of_faults).chain(of_classes)
 }
 
 fn faults_problem(map: &Map<String, Value>) -> Option<(String, String)> {

@@ -44,6 +44,9 @@ fn quantities_have_units() {
     assert_eq!(parse_bytes("4GiB"), Some(4 << 30));
     assert_eq!(parse_bytes("1.5 KiB"), Some(1536));
     assert_eq!(parse_bytes("1_000 kB"), Some(1_000_000));
+    // 1.07e9 is no whole number in floating point.
+    assert_eq!([parse_bytes("1.07GB"), parse_bytes("0.27TB")], [Some(1_070_000_000), Some(270_000_000_000)]);
+    assert_eq!(parse_bytes("1.1GiB"), None);
     assert_eq!([parse_bytes("4"), parse_bytes("4 gib"), parse_bytes("-4GiB"), parse_bytes("0.3B")], [None; 4]);
     assert_eq!(
         [parse_seconds("2min"), parse_seconds("250ms"), parse_seconds("1h")],

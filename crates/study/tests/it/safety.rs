@@ -119,6 +119,13 @@ fn what_is_wrong_is_said() {
         5:11 `safety.classes` names no class | at least one of A, B, C, D, E, F
     "#]],
     );
+    // Each scenario's power cuts had failed, once all rounds were measured.
+    check(
+        "[workload.oltp]\n[safety]\nsize = \"100MB\"\n",
+        &expect![[r#"
+            5:8 `safety.size` is 100000000 bytes, and a disk has whole pages of 4096 | the next size that has is "100003840B"
+        "#]],
+    );
     check_with(
         "[workload.oltp]\n",
         &[("safety.time", "3"), ("safety.clases", "[]")],
