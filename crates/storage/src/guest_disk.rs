@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::filesystems::DEFAULT;
 use crate::image;
+use crate::layer::SECTOR_BYTES;
 use crate::program;
 use crate::settle::forget;
 use observe::mountinfo;
@@ -37,11 +38,14 @@ pub(crate) fn of_image(path: &Path) -> Option<PathBuf> {
     serial.starts_with(SERIAL).then_some(disk)
 }
 
-/// Whether a guest's disk has the image's size.
+/// Whether a guest's disk has the image's size, in whole sectors.
 pub(crate) fn verify(path: &Path, disk: &Path, expected: u64) -> Result<(), Error> {
     let mut file = File::open(disk).map_err(Error::file("open", disk))?;
     let bytes = file.seek(std::io::SeekFrom::End(0)).map_err(Error::file("look at", disk))?;
-    if bytes == expected { Ok(()) } else { Err(Error::Image { path: path.into(), bytes, allocated: bytes, expected }) }
+    if bytes == expected - expected % SECTOR_BYTES {
+        return Ok(());
+    }
+    Err(Error::Image { path: path.into(), bytes, allocated: bytes, expected })
 }
 
 /// Gives what was written to the image file to the disk below and takes it out of the host's memory, so that every trial
@@ -103,6 +107,20 @@ mod tests {
         assert_eq!(of_image(&image), None);
         std::os::unix::fs::symlink("/dev/null", &image).expect("linked");
         assert_eq!(of_image(&image), None);
+    }
+
+    /// As of `size = "500MB"`, which is no number of sectors.
+    #[test]
+    fn a_disk_has_the_whole_sectors_of_its_image() {
+        let disk = tempfile::NamedTempFile::new().expect("a file");
+        disk.as_file().set_len(1024).expect("sized");
+        let verify = |expected| verify(Path::new("device.img"), disk.path(), expected);
+        for expected in [1024, 1025, 1535] {
+            verify(expected).expect("all that a disk can have of it");
+        }
+        for expected in [1023, 1536] {
+            verify(expected).expect_err("another size");
+        }
     }
 
     #[test]

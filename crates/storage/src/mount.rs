@@ -22,7 +22,8 @@ pub(crate) fn options(settings: &StorageSettings, log: Option<&str>) -> Vec<Stri
         return all;
     }
     let row = settings.row();
-    let said = all.iter().any(|option| option.starts_with("discard") || option == "nodiscard");
+    // Not `discard_unit`, with which f2fs discards all the same.
+    let said = all.iter().any(|option| ["discard", "nodiscard"].contains(&option.split('=').next().unwrap_or(option)));
     if settings.discard && !said {
         all.push("discard".into());
     } else if !settings.discard && !said {
@@ -129,7 +130,8 @@ fn records(log: &mut impl Read) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::records;
+    use super::{options, records};
+    use crate::settings::StorageSettings;
     use std::collections::VecDeque;
     use std::io::{self, ErrorKind, Read};
 
@@ -142,6 +144,17 @@ mod tests {
             out[..record.len()].copy_from_slice(record.as_bytes());
             Ok(record.len())
         }
+    }
+
+    /// f2fs discards by itself: with `discard_unit` it had done so with discard = false, too.
+    #[test]
+    fn a_unit_of_discards_is_no_word_on_whether_there_are_any() {
+        let of = |mount: &str| {
+            let filesystem = "f2fs".into();
+            options(&StorageSettings { filesystem, mount: vec![mount.into()], ..StorageSettings::default() }, None)
+        };
+        assert_eq!(of("discard_unit=block"), ["discard_unit=block", "nodiscard"]);
+        assert_eq!(of("nodiscard"), ["nodiscard"]);
     }
 
     /// Several disks that fail side by side say much: after the first record that was lost all others had been left out.

@@ -146,14 +146,20 @@ fn second_opinion(path: &Path) -> Result<Option<String>, Error> {
     let arguments = ["-p".as_ref(), "-o".as_ref(), "export".as_ref(), path.as_os_str()];
     let output = program::run("blkid", &arguments, "util-linux")?;
     match output.status {
-        Some(0) => {
-            let kind = output.text.lines().find_map(|line| line.strip_prefix("TYPE=").or(line.strip_prefix("PTTYPE=")));
-            Ok(Some(format!("{}, says blkid", kind.unwrap_or("something"))))
-        }
+        Some(0) => Ok(kind_said(&output.text).map(|kind| format!("{kind}, says blkid"))),
         Some(2) => Ok(None),
         Some(8) => Ok(Some("marks of more than one kind, says blkid".into())),
         _ => Err(output.failure()),
     }
+}
+
+/// The kind in what blkid says in its form `export`. Of a partition it also says where that stands in its disk's table, which is nothing that
+/// the partition holds.
+fn kind_said(text: &str) -> Option<&str> {
+    let is_of_device = |line: &&str| !["DEVNAME=", "PART_ENTRY_"].iter().any(|begin| line.starts_with(begin));
+    let said: Vec<&str> = text.lines().filter(|line| !line.is_empty()).filter(is_of_device).collect();
+    let kind = said.iter().find_map(|line| line.strip_prefix("TYPE=").or(line.strip_prefix("PTTYPE=")));
+    kind.or((!said.is_empty()).then_some("something"))
 }
 
 /// What stands at both ends, for a last look before mkfs starts.
@@ -178,6 +184,16 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(bytes).expect("sized");
         file
+    }
+
+    /// As util-linux 2.38 says it; an empty partition was refused for its entry in the table.
+    #[test]
+    fn where_a_partition_stands_is_nothing_that_it_holds() {
+        let partition = "DEVNAME=/dev/sdb1\nPART_ENTRY_SCHEME=gpt\nPART_ENTRY_TYPE=0fc63daf\nPART_ENTRY_NUMBER=1\n\n";
+        assert_eq!(kind_said(partition), None);
+        assert_eq!(kind_said(&format!("{partition}UUID=1\nTYPE=xfs\n")), Some("xfs"));
+        assert_eq!(kind_said("DEVNAME=/dev/sdb\nPTTYPE=gpt\n"), Some("gpt"));
+        assert_eq!(kind_said("DEVNAME=/dev/sdb\nUSAGE=other\n"), Some("something"));
     }
 
     #[test]
