@@ -2,8 +2,8 @@
 
 use super::Error;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ pub(super) fn take(folder: &Path, holder: &Holder) -> Result<Option<File>, Error
         if is_at(&file, folder) { Err(error) } else { Ok(()) }
     })?;
     let began = Instant::now();
-    while file.try_lock().is_err() {
+    while !try_lock(&file).map_err(Error::file("lock", &path))? {
         let found = read(&mut file);
         let lives = found.as_ref().is_none_or(Holder::lives);
         if began.elapsed() > if lives { PATIENCE_WITH_THE_LIVING } else { PATIENCE } {
@@ -84,6 +84,15 @@ pub(super) fn take(folder: &Path, holder: &Holder) -> Result<Option<File>, Error
     let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&text));
     written.map_err(Error::file("write", &path))?;
     Ok(Some(file))
+}
+
+/// Whether the lock is ours now. An error says that none is to be had, as on Lustre without its mount option `flock`.
+pub(super) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 fn read(file: &mut File) -> Option<Holder> {

@@ -38,6 +38,18 @@ fn who_makes_a_folder_at_the_same_moment_shares_it() {
     }
 }
 
+/// It had been said to be in use by another process.
+#[test]
+fn who_can_get_no_lock_is_not_told_of_another_owner() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // What is opened as a path alone takes no lock.
+    let path = File::options().read(true).custom_flags(libc::O_PATH).open(folder.path()).expect("there");
+    lock::try_lock(&path).expect_err("none is to be had");
+    let (one, other) = (File::open(folder.path()).expect("there"), File::open(folder.path()).expect("there"));
+    assert!(lock::try_lock(&one).expect("it has locks"));
+    assert!(!lock::try_lock(&other).expect("it has locks"));
+}
+
 #[test]
 fn a_folder_that_was_removed_or_replaced_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
