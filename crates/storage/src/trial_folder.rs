@@ -51,7 +51,7 @@ impl Drop for TrialFolder {
 /// Removes folders of trials that live no more.
 fn remove_leftovers(parent: &Path) {
     for entry in parent.read_dir().into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(TRIAL_FOLDER) {
+        if !is_trials(&entry.file_name().to_string_lossy()) {
             continue;
         }
         // In a folder where others may write, a link or a pipe may have such a name.
@@ -60,4 +60,12 @@ fn remove_leftovers(parent: &Path) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Whether a name is a trial's, and not that of a folder which somebody called after one: a process, and nanoseconds since 1970.
+fn is_trials(name: &str) -> bool {
+    const DIGITS: usize = 19;
+    let parts = name.strip_prefix(TRIAL_FOLDER).and_then(|rest| rest.split_once('-'));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.is_some_and(|(process, moment)| is_number(process) && is_number(moment) && moment.len() == DIGITS)
 }

@@ -2,6 +2,7 @@
 
 use crate::world::{IMAGE_BYTES, MIB, World, alone, images, settings, words};
 use observe::durability::Class;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -239,21 +240,25 @@ fn memory() {
 fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("diary"), "mine").expect("written");
-    // What a killed trial left goes, what a living one has stays.
-    std::fs::create_dir(folder.path().join("surefoot-trial-1-1")).expect("made");
+    // What a killed trial left goes, what a living one has stays, and so does what is only called like one.
+    let theirs = ["surefoot-trial-2026-11", "surefoot-trial-results"];
+    for name in ["surefoot-trial-1-1795000000123456789"].iter().chain(&theirs) {
+        std::fs::create_dir(folder.path().join(name)).expect("made");
+    }
     let asked = StorageSettings { device: Device::Dir, path: Some(folder.path().into()), ..StorageSettings::default() };
     let provision =
         || storage::provision(&asked, Path::new("/nowhere"), Path::new("/nowhere"), 7, &mut |_, _| {}).expect("made");
     let (one, two) = (provision(), provision());
     assert_ne!(one.data_folder, two.data_folder);
-    assert_eq!(folder.path().read_dir().expect("a folder").count(), 3);
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 5);
     std::fs::write(one.data_folder.join("file"), "data").expect("written");
     assert!(one.facts.contains_key("mount_options"));
     one.settle().expect("written out");
     one.tear_down().expect("removed");
     drop(two);
-    let left: Vec<_> = folder.path().read_dir().expect("a folder").flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["diary"]);
+    let left = folder.path().read_dir().expect("a folder").flatten();
+    let left: BTreeSet<_> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert_eq!(left, BTreeSet::from(["diary", theirs[0], theirs[1]].map(String::from)));
 }
 
 #[test]
