@@ -147,7 +147,7 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
             writer.set_study(&study_record(plan, session), &scenarios(plan), session.member.as_ref())?;
             Done::default()
         }
-        Some(study) if study.hash != plan.hash || drawn_for(&study, writer.member()?.as_ref()) != plan.drawn => {
+        Some(study) if !plan.has_hash(&study.hash) || drawn_for(&study, writer.member()?.as_ref()) != plan.drawn => {
             let difference = difference(&study, plan, session);
             return Err(Error::OtherStudy { path: path.into(), name: study.name, difference });
         }

@@ -87,6 +87,9 @@ pub struct ChosenTurns {
 /// The seed where nobody said one, before it was drawn: in the hash still, so that a study stays the one that it was.
 const SEED_BEFORE: u64 = 1;
 
+/// The setting of storage that lets a trial begin and decides no figure: a study goes on with it as without.
+const LEAVE: &str = "wipe";
+
 /// The length of a turn where nobody says one: no part of the hash, as older studies know none.
 const TURN_SECONDS: f64 = 1.0;
 
@@ -137,6 +140,17 @@ impl<S> Deref for Parsed<S> {
 
     fn deref(&self) -> &S {
         &self.settings
+    }
+}
+
+impl<S> Parsed<S> {
+    /// What of it decides figures.
+    fn deciding(&self) -> Value {
+        let mut plain = self.plain.clone();
+        if let Some(leave) = plain.get_mut(LEAVE) {
+            *leave = Value::Null;
+        }
+        Value::Object(plain)
     }
 }
 
@@ -349,7 +363,12 @@ impl<S: Clone> Plan<S> {
         }
         self.baseline = self.scenarios.iter().position(|scenario| scenario.baseline).unwrap_or(0);
         self.screen();
-        self.hash = self.digest();
+        self.hash = self.digest(Parsed::deciding);
+    }
+
+    /// Whether this hash is the study's. That of older surefoots says what may be overwritten, too.
+    pub fn has_hash(&self, hash: &str) -> bool {
+        self.hash == hash || self.digest(|storage| json!(storage)) == hash
     }
 
     fn screen(&mut self) {
@@ -371,13 +390,15 @@ impl<S: Clone> Plan<S> {
         Some(format!("`{workload}` can't be screened: {reason}"))
     }
 
-    fn digest(&self) -> String {
+    fn digest(&self, of_storage: fn(&Parsed<S>) -> Value) -> String {
         let scenario = |s: &PlannedScenario<S>| {
+            let volumes: BTreeMap<&String, Value> =
+                s.volumes.iter().map(|(name, volume)| (name, of_storage(volume))).collect();
             let bench = if s.guest.is_empty() { json!(s.bench) } else { json!([s.bench, s.guest]) };
             json!([
                 s.label,
-                s.storage,
-                s.volumes,
+                of_storage(&s.storage),
+                volumes,
                 s.services,
                 s.workload,
                 s.parameters,
@@ -422,5 +443,50 @@ fn control<S: Clone>(baseline: &PlannedScenario<S>) -> PlannedScenario<S> {
         baseline: false,
         control: true,
         ..baseline.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalogue, read};
+    use settings::{Kind, Setting};
+
+    struct Devices;
+
+    const STORAGE: &[Setting] = &[Setting::absent("path", Kind::Text), Setting::absent(LEAVE, Kind::Text)];
+    const NAP: &[Setting] = &[];
+
+    impl Catalogue for Devices {
+        fn storage(&self) -> &'static [Setting] {
+            STORAGE
+        }
+        fn storage_problems(&self, _: &Map<String, Value>) -> Vec<(String, String)> {
+            Vec::new()
+        }
+        fn workloads(&self) -> Vec<&'static str> {
+            vec!["nap"]
+        }
+        fn workload(&self, name: &str) -> Option<&'static [Setting]> {
+            (name == "nap").then_some(NAP)
+        }
+        fn workload_problems(&self, _: &str, _: &Map<String, Value>) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    /// A killed trial leaves its filesystem on the device. Who then said `wipe`, as the guard asks for it, had another study.
+    #[test]
+    fn a_study_goes_on_with_leave_to_overwrite() {
+        let planned = |storage: &str| {
+            let text = format!("name = \"s\"\n[storage]\n{storage}[workload.nap]\n");
+            let study = read(&text, &[], &Devices).0.expect("right");
+            plan(&study, &|_| ()).expect("few scenarios")
+        };
+        let (without, with) = (planned("path = \"/dev/a\"\n"), planned("path = \"/dev/a\"\nwipe = \"/dev/a\"\n"));
+        assert!(with.has_hash(&without.hash) && without.has_hash(&with.hash));
+        let before = with.digest(|storage| json!(storage));
+        assert!(with.has_hash(&before) && !without.has_hash(&before));
+        assert!(!planned("path = \"/dev/b\"\n").has_hash(&without.hash));
     }
 }
