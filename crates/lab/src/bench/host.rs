@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What a killed trial left to be written out is on the disk within this time: 6 GB at 100 MB/s.
+const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs trials on this machine's kernel.
 pub struct Host {
@@ -164,6 +167,8 @@ impl Host {
         if let Some(slot) = slot {
             command.arg("--slot").arg(slot.to_string());
         }
+        // The trial itself says who has them, where they stay in use.
+        storage::wait_until_free(&work.images(), LEFTOVER_PATIENCE, interrupted);
         if let Some(client) = self.client.as_ref().filter(|_| spec.client.is_some()) {
             command.arg("--pairing").arg(&client.pairing).args(["--lease", &client.lease]);
         }
