@@ -30,6 +30,8 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// What a virtual disk's mount names as its source.
 pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
@@ -96,6 +98,26 @@ impl Cleared {
 /// When the device would be refused (exit status 4) or can't be read.
 pub fn check_device(settings: &StorageSettings, images: &Path) -> Result<(), Error> {
     if settings.device == Device::Block { clear_block(settings, images).map(drop) } else { Ok(()) }
+}
+
+/// Waits until nobody has an image in a folder, or the block device of these settings; whether that is so. The filesystem of a trial that
+/// was killed is written out before it lets go of them, which takes as long as the disk does. Ends soon once it is to stop.
+pub fn wait_until_free(settings: &StorageSettings, images: &Path, patience: Duration, stop: &AtomicBool) -> bool {
+    let began = Instant::now();
+    let device = settings.path.as_deref().filter(|_| settings.device == Device::Block);
+    while image::has_locked(images) || device.is_some_and(is_held) {
+        if began.elapsed() > patience || stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// Whether a device is mounted in any namespace, or held otherwise.
+fn is_held(device: &Path) -> bool {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);
+    opened.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
 }
 
 /// Attaches an image of ours and clears it.
@@ -346,6 +368,30 @@ mod tests {
         std::os::unix::fs::symlink(images.join("device-1048576.img"), &link).expect("linked");
         let error = clear_image(&link, 1 << 20).expect_err("refused");
         assert!(error.is_refusal(), "{error}");
+    }
+
+    /// The trials after one that was killed had failed while its filesystem was still written out.
+    #[test]
+    fn an_image_is_waited_for_until_it_is_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let waits = |seconds, stop: &AtomicBool| {
+            let patience = Duration::from_secs(seconds);
+            wait_until_free(&StorageSettings::default(), folder.path(), patience, stop)
+        };
+        assert!(waits(0, &image::NEVER), "there is none");
+        let path = folder.path().join("wal/device.img");
+        image::prepare_image(&path, 1 << 20, &image::NEVER).expect("made");
+        let held = image::open(&path).expect("it is ours");
+        image::lock(&held, &path).expect("it is free");
+        assert!(!waits(0, &image::NEVER));
+        assert!(!waits(3600, &AtomicBool::new(true)));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                drop(held);
+            });
+            assert!(waits(3600, &image::NEVER));
+        });
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Marks a folder whose images are ours to overwrite.
@@ -148,20 +148,8 @@ pub(crate) fn lock(file: &File, image: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits until nobody has an image in a folder, or in one in it, locked; whether that is so. The filesystem of a trial that was killed is
-/// written out before its image is free, which takes as long as the disk does. Ends soon once it is to stop.
-pub fn wait_until_free(folder: &Path, patience: Duration, stop: &AtomicBool) -> bool {
-    let began = Instant::now();
-    while has_locked(folder) {
-        if began.elapsed() > patience || stop.load(Ordering::Relaxed) {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    true
-}
-
-fn has_locked(folder: &Path) -> bool {
+/// Whether somebody has an image in a folder, or in one in it, locked.
+pub(crate) fn has_locked(folder: &Path) -> bool {
     let is_locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
     let has_one = |path: PathBuf| match path.extension() {
         _ if path.is_dir() => has_locked(&path),
@@ -291,27 +279,6 @@ mod tests {
         prepare_image(&folder.path().join("device.img"), 2 * MIB, &NEVER).expect("made");
         prepare_image(&folder.path().join("wal/device.img"), MIB, &NEVER).expect("made");
         assert_eq!(images_bytes(folder.path()), 3 * MIB);
-    }
-
-    /// The trials after one that was killed had failed while its filesystem was still written out.
-    #[test]
-    fn an_image_is_waited_for_until_it_is_free() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let waits = |seconds, stop: &AtomicBool| wait_until_free(folder.path(), Duration::from_secs(seconds), stop);
-        assert!(waits(0, &NEVER), "there is none");
-        let image = folder.path().join("wal/device.img");
-        prepare_image(&image, MIB, &NEVER).expect("made");
-        let held = open(&image).expect("it is ours");
-        lock(&held, &image).expect("it is free");
-        assert!(!waits(0, &NEVER));
-        assert!(!waits(3600, &AtomicBool::new(true)));
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                std::thread::sleep(Duration::from_millis(50));
-                drop(held);
-            });
-            assert!(waits(3600, &NEVER));
-        });
     }
 
     #[test]

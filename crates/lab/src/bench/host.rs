@@ -168,7 +168,9 @@ impl Host {
             command.arg("--slot").arg(slot.to_string());
         }
         // The trial itself says who has them, where they stay in use.
-        storage::wait_until_free(&work.images(), LEFTOVER_PATIENCE, interrupted);
+        for settings in std::iter::once(&spec.storage).chain(spec.volumes.values()) {
+            storage::wait_until_free(settings, &work.images(), LEFTOVER_PATIENCE, interrupted);
+        }
         if let Some(client) = self.client.as_ref().filter(|_| spec.client.is_some()) {
             command.arg("--pairing").arg(&client.pairing).args(["--lease", &client.lease]);
         }

@@ -8,7 +8,8 @@ use std::hash::{Hash as _, Hasher as _};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 use storage::{Device, Error, Mounted, StorageSettings};
 
 /// Large enough for xfs.
@@ -386,6 +387,11 @@ fn nothing_overrides_mounted() {
             .expect("mounted");
         let reason = disk.refuses(world, true);
         assert!(reason.contains(&format!("is mounted at {}", point.display())), "{reason}");
+        let is_free = |seconds| {
+            let patience = Duration::from_secs(seconds);
+            storage::wait_until_free(&disk.settings(), &world.folder().join("none"), patience, &AtomicBool::new(false))
+        };
+        assert!(!is_free(0));
         // A mount in another namespace is not in our mountinfo, and the kernel still says so.
         let (path, elsewhere) = (world.folder(), disk.name());
         std::thread::scope(|scope| {
@@ -400,6 +406,7 @@ fn nothing_overrides_mounted() {
             });
         });
         nix::mount::umount(&point).expect("unmounted");
+        assert!(is_free(3600));
     });
 }
 
