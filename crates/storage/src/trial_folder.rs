@@ -21,10 +21,13 @@ pub(crate) struct TrialFolder {
 
 impl TrialFolder {
     pub(crate) fn new(parent: &Path) -> Result<TrialFolder, Error> {
-        remove_leftovers(parent);
+        // Of this machine: on NFS a lock of a folder is not seen by others, whose trials may live.
+        let host = nix::unistd::gethostname().unwrap_or_default();
+        let begin = format!("{TRIAL_FOLDER}{}-", host.to_string_lossy());
+        remove_leftovers(parent, &begin);
         loop {
             let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-            let path = parent.join(format!("{TRIAL_FOLDER}{}-{now}", std::process::id()));
+            let path = parent.join(format!("{begin}{}-{now}", std::process::id()));
             match std::fs::create_dir(&path) {
                 Ok(()) => {
                     let lock = File::open(&path).map_err(Error::file("open", &path))?;
@@ -48,10 +51,10 @@ impl Drop for TrialFolder {
     }
 }
 
-/// Removes folders of trials that live no more.
-fn remove_leftovers(parent: &Path) {
+/// Removes folders of trials that live no more, whose names begin like this.
+fn remove_leftovers(parent: &Path, begin: &str) {
     for entry in parent.read_dir().into_iter().flatten().flatten() {
-        if !is_trials(&entry.file_name().to_string_lossy()) {
+        if !is_trials(&entry.file_name().to_string_lossy(), begin) {
             continue;
         }
         // In a folder where others may write, a link or a pipe may have such a name.
@@ -63,9 +66,9 @@ fn remove_leftovers(parent: &Path) {
 }
 
 /// Whether a name is a trial's, and not that of a folder which somebody called after one: a process, and nanoseconds since 1970.
-fn is_trials(name: &str) -> bool {
+fn is_trials(name: &str, begin: &str) -> bool {
     const DIGITS: usize = 19;
-    let parts = name.strip_prefix(TRIAL_FOLDER).and_then(|rest| rest.split_once('-'));
+    let parts = name.strip_prefix(begin).and_then(|rest| rest.split_once('-'));
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     parts.is_some_and(|(process, moment)| is_number(process) && is_number(moment) && moment.len() == DIGITS)
 }

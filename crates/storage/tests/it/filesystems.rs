@@ -240,9 +240,11 @@ fn memory() {
 fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("diary"), "mine").expect("written");
-    // What a killed trial left goes, what a living one has stays, and so does what is only called like one.
-    let theirs = ["surefoot-trial-2026-11", "surefoot-trial-results"];
-    for name in ["surefoot-trial-1-1795000000123456789"].iter().chain(&theirs) {
+    // What a killed trial left goes. What a living one has stays, and so does another machine's, and what is only called like one.
+    let theirs = ["surefoot-trial-2026-11", "surefoot-trial-another-1-1795000000123456789", "surefoot-trial-results"];
+    let host = nix::unistd::gethostname().expect("it has a name");
+    let left = format!("surefoot-trial-{}-1-1795000000123456789", host.to_string_lossy());
+    for name in [&*left].iter().chain(&theirs) {
         std::fs::create_dir(folder.path().join(name)).expect("made");
     }
     let asked = StorageSettings { device: Device::Dir, path: Some(folder.path().into()), ..StorageSettings::default() };
@@ -250,7 +252,7 @@ fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
         || storage::provision(&asked, Path::new("/nowhere"), Path::new("/nowhere"), 7, &mut |_, _| {}).expect("made");
     let (one, two) = (provision(), provision());
     assert_ne!(one.data_folder, two.data_folder);
-    assert_eq!(folder.path().read_dir().expect("a folder").count(), 5);
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 6);
     std::fs::write(one.data_folder.join("file"), "data").expect("written");
     assert!(one.facts.contains_key("mount_options"));
     one.settle().expect("written out");
@@ -258,7 +260,8 @@ fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
     drop(two);
     let left = folder.path().read_dir().expect("a folder").flatten();
     let left: BTreeSet<_> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    assert_eq!(left, BTreeSet::from(["diary", theirs[0], theirs[1]].map(String::from)));
+    let expected: BTreeSet<String> = ["diary"].iter().chain(&theirs).map(ToString::to_string).collect();
+    assert_eq!(left, expected);
 }
 
 #[test]
