@@ -141,7 +141,7 @@ impl Part {
         let picks = self.picks();
         let is_picked = |one: &&Confirmation| picks.iter().any(|pick| pick.label == one.pick);
         self.confirmations.iter().filter(is_picked).find_map(|one| {
-            let better = one.speaks_against(self.could_replace(one))?.names().1;
+            let better = one.speaks_against(self.could_replace(one))?;
             Some(Advice::SpokenAgainst { pick: one.pick.clone(), better: better.into() })
         })
     }

@@ -3,8 +3,10 @@
 
 use crate::claim::{Claim, Subject};
 use crate::each_once;
+use crate::failures::failed_rounds;
 use crate::judge::{claim, rules};
 use crate::looks::Answer;
+use crate::parity::ACCIDENTS;
 use crate::row::{Centre, centre};
 use ledger::model::{Contents, Phase};
 use stats::{Cell, Held, Observations, Verdict};
@@ -15,10 +17,14 @@ use std::collections::BTreeMap;
 pub struct Confirmation {
     /// The label that the main rounds picked.
     pub pick: String,
+    /// The label of the best of the others there.
+    pub runner_up: Option<String>,
     /// Main rounds that it was picked from.
     pub chosen_in: u32,
     /// New rounds in which the pick has a value.
     pub rounds: usize,
+    /// Label → new rounds in which it failed, with those that it had no more trial in for that; of those that failed in any.
+    pub failed: BTreeMap<String, usize>,
     /// Label → its values in the new rounds.
     pub centres: BTreeMap<String, Centre>,
     /// The pick against the baseline, then against the runner-up.
@@ -37,10 +43,25 @@ impl Confirmation {
         others.peek().is_some() && others.all(is_beaten)
     }
 
-    /// Whether another one that is a choice is shown to be better here.
-    pub fn speaks_against(&self, is_choice: impl Fn(&str) -> bool) -> Option<&Claim> {
-        let mut slower = self.claims.iter().filter(|claim| claim.verdict == Some(Verdict::Slower));
-        slower.find(|claim| self.centres.keys().any(|label| is_choice(label) && claim.is_against(label)))
+    /// Another one that is a choice and is better here: it is shown to be faster, or failed in fewer rounds, by more than an accident takes.
+    pub fn speaks_against(&self, is_choice: impl Fn(&str) -> bool) -> Option<&str> {
+        let slower = self.claims.iter().filter(|claim| claim.verdict == Some(Verdict::Slower));
+        let faster = slower.map(|claim| claim.names().1);
+        let fails_less = |label: &&str| self.failed_of(&self.pick) > self.failed_of(label) + ACCIDENTS;
+        let does_not_stall = |label: &str| self.centres.get(label).is_some_and(|centre| centre.mean > 0.0);
+        let others = self.runner_up.iter().chain(self.centres.keys()).map(String::as_str);
+        let steadier = others.filter(fails_less);
+        faster.chain(steadier).find(|label| does_not_stall(label) && is_choice(label))
+    }
+
+    /// New rounds in which a scenario failed.
+    pub fn failed_of(&self, label: &str) -> usize {
+        self.failed.get(label).copied().unwrap_or(0)
+    }
+
+    /// In how many the pick did, where that is no accident.
+    pub fn failures_of_pick(&self) -> Option<usize> {
+        Some(self.failed_of(&self.pick)).filter(|failed| *failed > ACCIDENTS)
     }
 
     /// Another that did better than the pick here.
@@ -56,6 +77,7 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
     let settings = &contents.study.analysis;
     let rounds = contents.values_in(Phase::Confirmation, primary);
     let column = |label: &String| contents.scenarios.iter().position(|scenario| scenario.label == *label);
+    let failed = failed_rounds(contents, Phase::Confirmation);
     let mut found = Vec::new();
     let (mut contrasts, mut asked) = (Vec::new(), 0);
     for finalists in contents.finalists().filter(|finalists| finalists.workload == workload) {
@@ -77,8 +99,10 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
         });
         found.push(Confirmation {
             pick: finalists.pick.clone(),
+            runner_up: finalists.runner_up.clone(),
             chosen_in: finalists.round + 1,
             rounds: values[0].iter().flatten().count(),
+            failed: labels.iter().filter_map(|label| Some(((*label).clone(), *failed.get(*label)?))).collect(),
             centres: centres.collect(),
             claims: Vec::new(),
         });
@@ -91,7 +115,8 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
     for ((place, subject, contrast), p) in contrasts.into_iter().zip(adjusted) {
         found[place].claims.push(claim(subject, &contrast, p, &held));
     }
-    found.retain(|confirmation| confirmation.rounds > 0);
+    // A pick that fails in all of them was measured, too.
+    found.retain(|confirmation| confirmation.rounds > 0 || confirmation.failures_of_pick().is_some());
     found
 }
 

@@ -1,26 +1,29 @@
-//! In how many main rounds a scenario failed: what runs out of memory where the load is heaviest has figures of the other rounds only.
+//! In how many rounds a scenario failed: what runs out of memory where the load is heaviest has figures of the other rounds only.
 //!
 //! The conductor asks it, too.
 
 use crate::parity::ACCIDENTS;
-use ledger::model::{Contents, Phase, TrialState};
+use ledger::model::{Contents, Phase, Trial, TrialState};
 use std::collections::BTreeMap;
 
-/// By scenario, of those that failed in any. Who was given up, having failed twice in a row, counts as failed from then on.
-pub fn failed_rounds(contents: &Contents) -> BTreeMap<String, usize> {
+/// By scenario, of those that failed in any of a phase's rounds. Who was given up, having failed twice in a row, counts as failed from then on:
+/// two rounds may be the last main one and the first new one.
+pub fn failed_rounds(contents: &Contents, phase: Phase) -> BTreeMap<String, usize> {
     // Whether each round of a scenario has a figure: of several groups' trials of it one is enough.
-    let mut all: BTreeMap<&str, BTreeMap<u32, bool>> = BTreeMap::new();
-    let trials = contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Main);
-    for trial in trials {
-        let is_whole = all.entry(&trial.scenario).or_default().entry(trial.round).or_default();
+    let mut all: BTreeMap<&str, BTreeMap<(Phase, u32), bool>> = BTreeMap::new();
+    let is_looked_at = |trial: &&Trial| trial.phase != Phase::Screen && trial.phase <= phase;
+    for trial in contents.counted_trials().into_iter().filter(is_looked_at) {
+        let is_whole = all.entry(&trial.scenario).or_default().entry((trial.phase, trial.round)).or_default();
         *is_whole |= trial.state == TrialState::Finished;
     }
-    let last = all.values().filter_map(|rounds| rounds.keys().next_back().copied()).max().unwrap_or(0);
-    let count = |rounds: &BTreeMap<u32, bool>| {
-        let failed = rounds.values().filter(|is_whole| !**is_whole).count();
+    let begun = |rounds: &BTreeMap<(Phase, u32), bool>| {
+        rounds.keys().filter(|(of, _)| *of == phase).map(|(_, round)| *round as usize + 1).max().unwrap_or(0)
+    };
+    let of_all = all.values().map(begun).max().unwrap_or(0);
+    let count = |rounds: &BTreeMap<(Phase, u32), bool>| {
+        let failed = rounds.iter().filter(|((of, _), is_whole)| *of == phase && !**is_whole).count();
         let is_given_up = rounds.len() > 1 && rounds.values().rev().take(2).all(|is_whole| !is_whole);
-        let own = rounds.keys().next_back().copied().unwrap_or(last);
-        failed + if is_given_up { (last - own) as usize } else { 0 }
+        failed + if is_given_up { of_all - begun(rounds) } else { 0 }
     };
     all.iter().map(|(label, rounds)| ((*label).to_string(), count(rounds))).filter(|(_, failed)| *failed > 0).collect()
 }
@@ -39,7 +42,7 @@ impl Failing {
     pub fn of(sides: [&Contents; 2]) -> BTreeMap<String, Failing> {
         let mut all: BTreeMap<String, Failing> = BTreeMap::new();
         for (side, contents) in sides.into_iter().enumerate() {
-            let failed = failed_rounds(contents);
+            let failed = failed_rounds(contents, Phase::Main);
             let main = contents.trials.iter().filter(|trial| trial.phase == Phase::Main);
             let rounds = main.map(|trial| trial.round as usize + 1).max().unwrap_or(0);
             for scenario in &contents.scenarios {

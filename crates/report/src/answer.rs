@@ -321,7 +321,7 @@ fn direction_only(part: &Part) -> String {
 fn claims(part: &Part, view: &View) -> Vec<String> {
     let Some(best) = part.pick() else { return Vec::new() };
     // The new rounds said what the pick gains, and who was dropped is said below; a table has the rest.
-    let is_said = part.confirmations.iter().any(|one| one.pick == best.label);
+    let is_said = part.confirmations.iter().any(|one| one.pick == best.label && one.rounds > 0);
     if is_said && part.mode == Mode::Tune {
         return Vec::new();
     }

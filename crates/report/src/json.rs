@@ -117,6 +117,7 @@ fn orders_json(orders: &Orders) -> Value {
 fn confirmation_json(confirmation: &Confirmation, part: &Part) -> Value {
     json!({
         "pick": confirmation.pick, "picked_from_rounds": confirmation.chosen_in, "rounds": confirmation.rounds,
+        "failed_rounds": confirmation.failed_of(&confirmation.pick),
         "claims": confirmation.claims.iter().map(|claim| claim_json(claim, part)).collect::<Vec<_>>(),
     })
 }

@@ -20,19 +20,34 @@ pub fn standing(part: &Part) -> String {
     if part.confirmations.iter().any(|one| picks.iter().all(|pick| pick.label != one.pick)) {
         return "; not confirmed, as the pick of the new rounds is no choice any more".into();
     }
+    if let Some(failed) = failed(part) {
+        return format!("; not confirmed, as {failed}");
+    }
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
-    let wanted = part.confirmation_rounds;
+    let wanted = part.confirmation_rounds as usize;
+    // A round in which it failed does not come again.
+    let is_over = part.confirmations.iter().all(|one| one.rounds + one.failed_of(&one.pick) >= wanted);
     let is_against = part.confirmations.iter().any(|one| one.speaks_against(part.could_replace(one)).is_some());
-    match rounds.and_then(|rounds| u32::try_from(rounds).ok()) {
+    match rounds {
         None if wanted == 0 => String::new(),
         None => "; not confirmed in new rounds yet".into(),
-        Some(rounds) if rounds < wanted => format!(", in {rounds} of {wanted} new rounds so far"),
+        Some(rounds) if !is_over => format!(", in {rounds} of {wanted} new rounds so far"),
         Some(rounds) if is_against => format!(", in {rounds} new rounds, which speak against it"),
         Some(rounds) if part.confirmations.iter().all(|one| one.is_borne_out(part.could_replace(one))) => {
             format!(", confirmed in {rounds} new rounds")
         }
         Some(rounds) => format!(", in {rounds} new rounds, which leave it open"),
     }
+}
+
+/// "xfs failed in 2 of 6 new rounds", where that is no accident.
+pub fn failed(part: &Part) -> Option<String> {
+    part.confirmations.iter().find_map(failed_in)
+}
+
+fn failed_in(confirmation: &Confirmation) -> Option<String> {
+    let failed = confirmation.failures_of_pick()?;
+    Some(format!("{} failed in {failed} of {} new rounds", confirmation.pick, failed + confirmation.rounds))
 }
 
 /// The figures by which it was picked, which look better than they are for having been picked.
@@ -70,8 +85,11 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             continue;
         }
         if let Some(better) = confirmation.speaks_against(part.could_replace(confirmation)) {
-            let better = better.names().1;
-            lines.push(format!("The new rounds speak against the pick: in them {better} was shown to be better."));
+            let has_fewer = confirmation.failed_of(better) < confirmation.failed_of(&confirmation.pick);
+            lines.push(match failed_in(confirmation).filter(|_| has_fewer) {
+                Some(failed) => format!("The new rounds speak against the pick: {failed}, and {better} in fewer."),
+                None => format!("The new rounds speak against the pick: in them {better} was shown to be better."),
+            });
         } else if let Some(ahead) = confirmation.ahead(part.more_is_better) {
             lines.push(format!(
                 "In the new rounds {ahead} was ahead of {}: the choice between them is open.",

@@ -39,7 +39,7 @@ impl View {
         });
         let machine = Machine {
             errors: errors(contents),
-            failed_rounds: failed_rounds(contents),
+            failed_rounds: failed_rounds(contents, Phase::Main),
             flushing: flushing(contents),
             ceilings: ceilings(contents, &counting),
         };

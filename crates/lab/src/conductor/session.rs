@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
         let contents = self.writer.reader()?.contents_with(&metrics)?;
         let flushing = analysis::flushing::flushing(&contents);
         let errors = analysis::errors::errors(&contents);
-        let failed = analysis::failures::failed_rounds(&contents);
+        let failed = analysis::failures::failed_rounds(&contents, Phase::Main);
         let standing = |scenario: &ledger::model::Scenario| {
             let rule = Rule::of(&contents, &scenario.workload);
             let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());

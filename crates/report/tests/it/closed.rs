@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::tuning::{NEW, input, short, tuned};
-use ledger::model::{Decision, Mode};
+use ledger::model::{Contents, Decision, Mode, Phase, TrialState};
 use observe::safety::Grade;
 
 /// Power cuts are measured last. A pick that one makes less safe than others was recommended for having been confirmed, "at most 0 %" behind.
@@ -80,4 +80,58 @@ fn a_choice_that_is_closed_asks_for_no_more_rounds() {
         assert!(said.contains("New rounds have closed the choice: a new study may decide it."), "{said}");
         assert!(!said.contains("--rounds") && said.contains("; a true difference of "), "{said}");
     }
+}
+
+/// The trials of a scenario in these new rounds failed; in those from `until` on there was none, as it had been given up.
+fn fail_in_new_rounds(contents: &mut Contents, label: &str, failed: &[u32], until: u32) {
+    let is_new = |trial: &ledger::model::Trial| trial.phase == Phase::Confirmation && trial.scenario == label;
+    contents.trials.retain(|trial| !is_new(trial) || trial.round < until);
+    for trial in contents.trials.iter_mut().filter(|trial| is_new(trial) && failed.contains(&trial.round)) {
+        trial.state = TrialState::Failed;
+    }
+    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
+    let finished: Vec<i64> = finished.map(|trial| trial.id).collect();
+    contents.runs.retain(|run| finished.contains(&run.trial));
+}
+
+/// What could not be measured anew was recommended by the rounds before, "not confirmed in new rounds yet".
+#[test]
+fn a_pick_that_fails_in_new_rounds_is_not_recommended() {
+    for (failed, until, said_of_it) in
+        [(&[0, 1][..], 2, "xfs failed in 6 of 6 new rounds"), (&[2, 4][..], 6, "xfs failed in 2 of 6 new rounds")]
+    {
+        let mut contents = tuned(NEW, 6);
+        fail_in_new_rounds(&mut contents, "xfs", failed, until);
+        let said = short(contents.clone());
+        assert!(
+            said.starts_with(
+                "Too early to choose: xfs was picked, and new rounds show f2fs to be better. xfs failed in "
+            ),
+            "{said}"
+        );
+        assert!(said.contains(&format!("{said_of_it}.")) && !said.contains("costs at most"), "{said}");
+        let whole = report::answer(&input(contents)).join(" ");
+        assert!(whole.contains(&format!("; not confirmed, as {said_of_it}.")), "{whole}");
+        assert!(whole.contains(&format!("speak against the pick: {said_of_it}, and f2fs in fewer.")), "{whole}");
+    }
+    // It had failed in the last main round, too, and was given up after the first new one.
+    let mut contents = tuned(NEW, 6);
+    fail_in_new_rounds(&mut contents, "xfs", &[0], 1);
+    let is_last = |trial: &&mut ledger::model::Trial| trial.scenario == "xfs" && trial.round == 7;
+    let last = contents.trials.iter_mut().find(is_last).expect("eight main rounds");
+    last.state = TrialState::Failed;
+    let last = last.id;
+    contents.runs.retain(|run| run.trial != last);
+    let whole = report::answer(&input(contents)).join(" ");
+    assert!(whole.contains("; not confirmed, as xfs failed in 6 of 6 new rounds."), "{whole}");
+}
+
+/// It waited for a round that never came: "in 5 of 6 new rounds so far".
+#[test]
+fn a_new_round_in_which_the_pick_failed_by_an_accident_is_over() {
+    let mut contents = tuned(NEW, 6);
+    fail_in_new_rounds(&mut contents, "xfs", &[3], 6);
+    let whole = report::answer(&input(contents.clone())).join(" ");
+    assert!(whole.contains("in 5 new rounds") && !whole.contains("so far"), "{whole}");
+    assert!(!short(contents).contains("Too early"), "one failure may be an accident");
 }
