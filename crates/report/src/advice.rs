@@ -195,8 +195,10 @@ fn losers(part: &Part, names: &Names) -> Option<String> {
 }
 
 fn losing<'a>(part: &'a Part, pick: &'a Row) -> impl Iterator<Item = (f64, &'a Row)> {
-    let may_win = |row: &&Row| part.judgement.best_set.contains(&row.label) || row.is_out_beside(pick);
-    let rows = part.beside(pick).filter(move |row| row.label != pick.label && !may_win(row));
+    // Who stalled in new rounds is no choice for that, and not shown to be slower.
+    let is_no_loser =
+        |row: &&Row| part.judgement.best_set.contains(&row.label) || row.is_out_beside(pick) || row.stalls.is_some();
+    let rows = part.beside(pick).filter(move |row| row.label != pick.label && !is_no_loser(row));
     rows.filter_map(|row| Some((speed(part, row, pick)?, row)))
 }
 

@@ -225,7 +225,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
         None => return None,
     };
     if let Some(confirmation) = part.confirmations.iter().find(|one| one.pick == best.label) {
-        return Some(tuning::selection(confirmation, best, part, (bound, view.confidence)));
+        return Some(tuning::selection(confirmation, best, part, (measured.as_str(), bound, view.confidence)));
     }
     Some(if bound == 0.0 {
         let by_mean = if tails::slow_pick(part).is_some() { " by its mean" } else { "" };

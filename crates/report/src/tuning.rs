@@ -3,7 +3,6 @@
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default};
 use crate::flushing::Marked as _;
 use crate::number::{percent, percent_rounded_up, rounded};
-use crate::safety::competitors;
 use crate::words::{and_list, good};
 use crate::{tails, why};
 use analysis::claim::Subject;
@@ -50,16 +49,20 @@ fn failed_in(confirmation: &Confirmation) -> Option<String> {
     Some(format!("{} failed in {failed} of {} new rounds", confirmation.pick, failed + confirmation.rounds))
 }
 
-/// The figures by which it was picked, which look better than they are for having been picked.
-pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, confidence): (f64, f64)) -> String {
+/// The figures by which it was picked, of these that were measured: they look better than they are for having been picked.
+pub fn selection(
+    confirmation: &Confirmation,
+    pick: &Row,
+    part: &Part,
+    (measured, bound, confidence): (&str, f64, f64),
+) -> String {
     let Some(centre) = part.centre_of_pick(pick) else { return String::new() };
-    let safe = competitors(part);
     let sure = percent(confidence);
     let bound = match bound {
-        0.0 => format!("was shown to be the best of the {safe} measured ({sure} confidence)"),
+        0.0 => format!("was shown to be the best of {measured} ({sure} confidence)"),
         bound => {
             let bound = percent_rounded_up(bound);
-            format!("was at most {bound} behind the best of the {safe} measured ({sure} confidence)")
+            format!("was at most {bound} behind the best of {measured} ({sure} confidence)")
         }
     };
     format!(

@@ -99,7 +99,8 @@ fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (Is
         index: *index,
         baseline: Some(&scenario.label) == baseline.as_ref(),
         confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
-        stalls: self::stalls(read, scenario, more_is_better).filter(|_| counts_stalls(contents, &rounds, column)),
+        stalls: self::stalls(read, scenario, more_is_better)
+            .filter(|_| counts_stalls(contents, &rounds, (column, *index))),
         slow: slow(read, scenario, more_is_better, |phase| phase == Phase::Main),
         ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
     });
@@ -109,8 +110,7 @@ fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (Is
     let alpha = judge::rules(&contents.study.analysis, read.answer).alpha();
     mark_out(&mut rows, &conditions, alpha);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
-    let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| !row.is_behind()));
-    let may_be_picked: Vec<Option<Class>> = may_be_picked.collect();
+    let may_be_picked = may_be_picked(&rows);
     let dropped: Vec<bool> = rows.iter().map(Row::fell_out).collect();
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
     let tails = tails::tails(read, &judged, more_is_better);
@@ -154,10 +154,12 @@ fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (Is
     }
 }
 
-/// Whether a run of 0 decides its trial's figure: a turn of 0 is a part of its trial's work.
-fn counts_stalls(contents: &Contents, rounds: &[Vec<Option<f64>>], column: usize) -> bool {
-    let is_typical = contents.study.analysis.order == Order::Blocks;
-    is_typical || rounds.iter().any(|round| round[column].is_some_and(|value| value <= 0.0))
+/// Whether a run of 0 decides its trial's figure, in main rounds or in new ones: a turn of 0 is a part of its trial's work. The scenario's column in
+/// these main rounds, and its place in the plan.
+fn counts_stalls(contents: &Contents, main: &[Vec<Option<f64>>], (column, place): (usize, usize)) -> bool {
+    let new = contents.values_in(Phase::Confirmation, &contents.scenarios[place].primary_metric);
+    let mut figures = main.iter().map(|round| round[column]).chain(new.iter().map(|round| round[place])).flatten();
+    contents.study.analysis.order == Order::Blocks || figures.any(|figure| figure <= 0.0)
 }
 
 /// What stats makes of these rounds, and of the shape of their runs' figures.
@@ -282,6 +284,13 @@ fn mark_behind(rows: &mut [Row], conditions: &[String], alpha: f64) {
             Behind::Failed(other) => rows[place].fails_more_than = Some(labels[other].clone()),
         }
     }
+}
+
+/// The class of each that may be picked: who stalled in new rounds has figures in the main ones, and is none of these.
+fn may_be_picked(rows: &[Row]) -> Vec<Option<Class>> {
+    let measured = rows.iter().filter(|row| row.centre.is_some() && !row.control);
+    let safest = measured.filter_map(|row| row.competes_in).min();
+    rows.iter().map(|row| safest.filter(|safest| row.is_choice_in(*safest))).collect()
 }
 
 /// The best first; then who stalled, whose mean is 0; then who was dropped on the way, whose means over fewer rounds of a machine that
