@@ -106,11 +106,14 @@ impl Tune {
 
     /// What the stop rule says of each group.
     pub fn enough(&self, values: &Values, standings: &[Standing], rules: &Rules) -> Vec<StopDecision> {
+        // To stop as soon as one is shown to have more errors is to look after each round: all looks together have the level once.
+        let rounds = u32::try_from(values.rounds.len()).expect("fewer rounds than a study may have");
+        let by_looks = Rules { share: analysis::looks::share(rounds, rules.rounds_max), ..*rules };
         let decide = |group: &Group| {
             let safest = self.safest(&group.workload, values, standings);
             // A failure need not be the last: who failed is waited for as long as it is measured.
             let choices = safest.map(|safest| {
-                let all = self.choices((group, values), standings, (safest, rules));
+                let all = self.choices((group, values), standings, (safest, &by_looks));
                 all.into_iter().filter(|(_, behind)| !matches!(behind, Some(Behind::Errors(_)))).map(|(it, _)| it)
             });
             let choices: Option<Vec<usize>> = choices.map(Iterator::collect);

@@ -159,6 +159,20 @@ fn a_scenario_with_more_errors_beats_none_with_fewer() {
     assert_eq!(finalists(&contents(&without))[0].pick, "xfs", "it is the errors that decide");
 }
 
+/// One error a round against none after six rounds may be an accident, 1 of 64, by a fair coin. After ten rounds it is 1 of 1,024.
+#[test]
+fn errors_end_a_study_by_the_share_of_the_level_that_a_look_has() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let mut machine = spread();
+    machine.errors = vec![("xfs".into(), 0.001), ("".into(), 0.0)];
+    let design = "mode = \"tune\"\nrounds_min = 6\nrounds_max = 20\nprecision = \"0.1%\"";
+    assert_eq!(run(&text(&["ext4", "xfs"], design), &mut machine, &results).stop, Stop::OneLeft);
+    let found = contents(&results);
+    assert!(worse(&found).is_empty(), "{:?}", found.decisions);
+    assert_eq!(counts(&found, Phase::Main)["xfs"], 10);
+}
+
 /// XFS is twice as fast as the others and fails once: it makes nobody fall out who did not.
 #[test]
 fn a_scenario_that_failed_drops_nobody_who_did_not() {
