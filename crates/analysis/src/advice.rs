@@ -189,6 +189,15 @@ impl Part {
         Some(Against { ratio: mean.exp(), low: low.exp(), high: high.exp() })
     }
 
+    /// Who measured most of those beside a pick where that is no choice, and its figure over the pick's, if it is better in the rounds that both have:
+    /// of a machine that drifts the rounds of one alone say nothing.
+    pub fn better_but_out<'a>(&'a self, pick: &'a Row) -> Option<(&'a Row, f64)> {
+        let first = self.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
+        let ratio = self.against(first, pick)?.ratio;
+        let is_better = if self.more_is_better { ratio > 1.0 } else { ratio < 1.0 };
+        is_better.then_some((first, ratio))
+    }
+
     /// Whether a scenario is shown to be behind another by less than the margin, if at all: by a test at this answer's level, which so many
     /// such tests share.
     pub fn is_near(&self, row: &Row, first: &Row, (margin, among): (f64, usize)) -> bool {

@@ -234,9 +234,8 @@ fn slower(speed: f64, part: &Part) -> String {
 /// What would be faster, and why it is no choice.
 fn unsafe_but_faster(part: &Part, names: &Names) -> Option<String> {
     let pick = part.pick()?;
-    let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
-    // Who ranks before the pick has more rounds, perhaps, and no more speed in those of both.
-    let speed = speed(part, first, pick).filter(|speed| *speed > 1.0)?;
+    let (first, _) = part.better_but_out(pick)?;
+    let speed = speed(part, first, pick)?;
     let why = match (&first.has_more_errors_than, &first.power_cut) {
         (Some(_), _) => "more of what was asked for went wrong".into(),
         _ if first.fails_more_than.is_some() => format!("it failed in {}", failed::rounds(first)),

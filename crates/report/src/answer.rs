@@ -249,12 +249,8 @@ fn too_few(bound: f64, part: &Part) -> String {
 /// What would have been picked if neither power cuts nor errors mattered.
 fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
-    let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
-    let (of_first, of_pick) = (first.centre?, pick.centre?);
-    if of_first.merit(part.more_is_better) <= of_pick.merit(part.more_is_better) {
-        return None;
-    }
-    let ratio = ratio(of_first.mean / of_pick.mean);
+    let (first, better) = part.better_but_out(pick)?;
+    let ratio = ratio(better);
     let what = if part.choice.is_none() { "that".into() } else { format!("what {} did", pick.marked()) };
     Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first, part)))
 }

@@ -108,6 +108,20 @@ fn who_fails_more_often_is_not_picked_and_is_named() {
     assert!(full.contains("Not picked, as others failed in fewer rounds: btrfs (5 of 8 rounds)."), "{full}");
 }
 
+/// On a machine that got slower, who failed in the slow rounds "measured 1.27× that", being a tenth slower in the rounds of both.
+#[test]
+fn who_fails_when_the_machine_is_slow_is_not_called_faster() {
+    let level = [2000.0, 2010.0, 1995.0, 2004.0, 1001.0, 999.0, 1000.0, 1002.0];
+    let jitter = [1.0, 1.0, 1.001, 0.999, 1.002, 0.998, 1.0, 1.0];
+    let times = |factor: f64| level.iter().zip(jitter).map(move |(value, jitter)| value * factor * jitter);
+    let (xfs, btrfs): (Vec<f64>, Vec<f64>) = (times(0.8).collect(), times(0.9).collect());
+    let btrfs = failing(Row::new("btrfs", &btrfs), 4..8);
+    let table = study(vec![Row::new("ext4", &level), Row::new("xfs", &xfs), btrfs]);
+    let full = report::answer(&fixture::input(&table)).join(" ");
+    assert!(full.starts_with("Pick ext4: ") && !full.contains("but is no choice"), "{full}");
+    assert!(full.contains("Not picked, as others failed in fewer rounds: btrfs (4 of 8 rounds)."), "{full}");
+}
+
 /// Of a filesystem with a buffer.
 fn level(filesystem: &str, buffer: &str, values: Vec<f64>) -> Row {
     Row {
