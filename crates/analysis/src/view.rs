@@ -172,13 +172,20 @@ impl Part {
         sides(claim, &self.rows).map(|rows| (rows.iter().filter(|row| row.does_not_flush()).count(), rows.len()))
     }
 
-    /// How many rounds the comparisons rest on.
+    /// How many rounds the comparisons rest on. Mode "tune" declares those with the baseline only, which may have been given up early: the choice
+    /// among the others may rest on more.
     pub fn rounds_compared(&self) -> usize {
-        self.judgement.claims.iter().map(|claim| claim.rounds).max().unwrap_or(self.rounds_complete)
+        let declared = self.judgement.claims.iter().map(|claim| claim.rounds).max().unwrap_or(self.rounds_complete);
+        declared.max(self.rounds_of_picks().unwrap_or(0))
     }
 
     /// How many rounds the choice rests on: the fewest that a pick has in common with one that could be picked in its place.
     pub fn rounds_of_choice(&self) -> usize {
+        self.rounds_of_picks().unwrap_or_else(|| self.rounds_compared())
+    }
+
+    /// The same; none where nothing may be picked.
+    fn rounds_of_picks(&self) -> Option<usize> {
         let safest = self.safest();
         let is_choice = |row: &&Row| safest.is_some_and(|safest| row.is_choice_in(safest)) && !row.fell_out();
         let of_pick = |pick: &Row| {
@@ -186,7 +193,7 @@ impl Part {
             let shared = others.map(|row| row.rounds_beside(pick)).min();
             shared.unwrap_or_else(|| pick.values.iter().flatten().count())
         };
-        self.picks().into_iter().map(of_pick).min().unwrap_or_else(|| self.rounds_compared())
+        self.picks().into_iter().map(of_pick).min()
     }
 
     /// Whether a factor's swing is shown: by the declared comparison of the two levels, with Holm's correction and at this answer's level. Where

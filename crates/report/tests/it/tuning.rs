@@ -3,7 +3,7 @@
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Session, Worse};
+use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Session, TrialState, Worse};
 use report::Place;
 use report::input::{Details, Input};
 
@@ -280,6 +280,26 @@ fn who_loses_the_new_rounds_is_not_recommended() {
         assert!(said.contains("How sure: not yet. The new rounds speak against"), "{said}");
         assert!(said.contains("A new study of the two may decide it."), "{said}");
     }
+}
+
+/// All declared comparisons are with it: the others have eight rounds in common, and the answer was "3 rounds show a direction only".
+#[test]
+fn a_baseline_that_was_given_up_leaves_the_choice_among_the_others() {
+    let mut contents = tuned(&[], 0);
+    contents.trials.retain(|trial| trial.scenario != "ext4" || trial.round < 5);
+    for trial in contents.trials.iter_mut().filter(|trial| trial.scenario == "ext4" && trial.round >= 3) {
+        trial.state = TrialState::Failed;
+    }
+    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
+    let finished: Vec<i64> = finished.map(|trial| trial.id).collect();
+    contents.runs.retain(|run| finished.contains(&run.trial));
+    let said = short(contents.clone());
+    assert!(
+        said.starts_with("xfs or f2fs: neither is ruled out as the fastest. Choosing xfs costs at most 0.5 %."),
+        "{said}"
+    );
+    let whole = report::terminal(&input(contents), 400, false);
+    assert!(!whole.contains("direction only: no difference is claimed"), "{whole}");
 }
 
 /// A tenth of the pick's turns are far slower than its others, and its means are what they were.
