@@ -295,7 +295,7 @@ fn a_baseline_that_was_given_up_leaves_the_choice_among_the_others() {
     contents.runs.retain(|run| finished.contains(&run.trial));
     let said = short(contents.clone());
     assert!(
-        said.starts_with("xfs or f2fs: neither is ruled out as the fastest. Choosing xfs costs at most 0.5 %."),
+        said.starts_with("xfs or f2fs: neither is ruled out as the fastest. Choosing xfs costs at most 0.3 %."),
         "{said}"
     );
     let whole = report::terminal(&input(contents), 400, false);
