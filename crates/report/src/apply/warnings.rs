@@ -1,9 +1,12 @@
-//! What speaks against putting a scenario in place: that it has no value, and what a power cut takes from it.
+//! What speaks against putting a scenario in place: that it has no value, fails, errs or stalls, or lost new rounds, and what a power cut takes
+//! from it.
 
 use crate::answer::{UNFLUSHED, consequence};
 use crate::input::{Counting, Input};
-use crate::safety;
+use crate::words::Words as _;
+use crate::{errors, failed, safety};
 use analysis::row::Row;
+use analysis::view::Part;
 use ledger::model::{Scenario, TrialState};
 use observe::durability::Class;
 use observe::safety::Grade;
@@ -17,6 +20,7 @@ pub fn warnings(input: &Input, scenario: &Scenario) -> Vec<String> {
     if row.is_none_or(|row| row.centre.is_none()) {
         all.push(without_value(input, scenario));
     }
+    all.extend(found.into_iter().flat_map(|(part, row)| measured(row, part)));
     let durability = &scenario.durability;
     if durability.class > Class::KeepsAcknowledged {
         let reasons =
@@ -29,6 +33,16 @@ pub fn warnings(input: &Input, scenario: &Scenario) -> Vec<String> {
     let is_bad = |row: &Row| row.power_cut.as_ref().is_some_and(|measured| measured.grade > Grade::A);
     all.extend(found.filter(|(_, row)| is_bad(row)).and_then(|(part, row)| safety::risk(row, part)));
     all
+}
+
+/// What its trials showed.
+fn measured(row: &Row, part: &Part) -> Vec<String> {
+    let is_behind = errors::risk(row, part).or_else(|| failed::risk(row, part));
+    let stalls = row.stalls.map(|stalls| format!("it {}", stalls.words()));
+    let own = part.confirmations.iter().filter(|one| one.pick == row.label);
+    let better = own.filter_map(|one| one.speaks_against(part.could_replace(one)));
+    let better = better.map(|better| format!("new rounds show {better} to be better"));
+    is_behind.into_iter().chain(stalls).chain(better).collect()
 }
 
 /// That nobody knows whether it runs at all, or how fast.

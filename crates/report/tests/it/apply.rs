@@ -91,6 +91,32 @@ fn a_scenario_without_a_value_says_so_first() {
     assert_eq!(first.as_deref(), Some("# WARNING: ext4 has no value: none of its trials has ended with one."));
 }
 
+/// Of who failed, stood still or lost the new rounds nothing was said but what a power cut takes.
+#[test]
+fn what_trials_showed_is_warned_of() {
+    let warned = |table: &Table, contents: Contents, scenario: &str| {
+        let text = applied(&fixture::input_of(contents, table), scenario);
+        first_lines(&text).iter().map(|line| (*line).to_string()).collect::<Vec<_>>()
+    };
+    let mut table = table();
+    table.rows[1] = Row::new("xfs", &[3990.0, 4015.0, 3931.0, 3954.0]);
+    let steady = fixture::contents(&table);
+    assert_eq!(warned(&table, steady, "xfs"), [""; 0]);
+    table.rows[1].values[2..].fill(None);
+    let failing = fixture::contents(&table);
+    assert_eq!(
+        warned(&table, failing, "xfs"),
+        ["# WARNING: it failed in 2 of 4 rounds, and ext4 in none."],
+        "of equals the one that fails is no choice"
+    );
+    table.rows[1].values[2..].fill(Some(0.0));
+    let stalling = fixture::contents(&table);
+    assert_eq!(warned(&table, stalling, "xfs"), ["# WARNING: it stalled in 2 of 4 runs."]);
+    let lost = crate::tuning::tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6);
+    let text = applied(&crate::tuning::input(lost), "xfs");
+    assert_eq!(first_lines(&text), ["# WARNING: new rounds show f2fs to be better."]);
+}
+
 /// The page shows what is picked; with nothing safer beside it that may be one that loses commits.
 #[test]
 fn the_page_warns_as_well() {
