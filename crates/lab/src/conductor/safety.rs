@@ -12,10 +12,12 @@ use serde_json::Value;
 use std::sync::atomic::Ordering;
 use study::Safety;
 
-/// Measures both, as far as the study asks for them, of every scenario of which that is not known. The study would stop for this
-/// reason: gives why it does.
+/// Measures both, as far as the study asks for them, of every scenario that is studied and of which that is not known. The study would stop for
+/// this reason: gives why it does.
 pub(super) fn conduct(session: &mut Session, stop: Stop) -> Result<Stop, Error> {
-    let Some(settings) = session.plan.safety.as_ref().filter(|_| stop != Stop::Interrupted) else { return Ok(stop) };
+    // Before a screen is complete nobody knows what is studied.
+    let is_wanted = stop != Stop::Interrupted && session.left_out.is_some();
+    let Some(settings) = session.plan.safety.as_ref().filter(|_| is_wanted) else { return Ok(stop) };
     let all = [Some(What::PowerCuts), settings.faults.is_some().then_some(What::Faults)];
     for what in all.into_iter().flatten() {
         if measure_all(session, settings, what)? {
@@ -45,7 +47,7 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
     })
 }
 
-/// Of every scenario of which it is not known. Whether the user interrupted.
+/// Of every scenario of which it is not known, and that no screen left out. Whether the user interrupted.
 fn measure_all(session: &mut Session, settings: &Safety, what: What) -> Result<bool, Error> {
     let plan = session.plan;
     let asked = asked(settings, what);
@@ -55,8 +57,12 @@ fn measure_all(session: &mut Session, settings: &Safety, what: What) -> Result<b
     let is_known = |label: &str| {
         known.iter().rfind(|(scenario, _)| scenario == label).is_some_and(|(_, has_result)| *has_result || !again)
     };
-    let is_open = |scenario: &&PlannedScenario| !scenario.control && !is_known(&scenario.label);
-    let open: Vec<&PlannedScenario> = plan.scenarios.iter().filter(is_open).collect();
+    let is_open = |index: &usize| {
+        let scenario = &plan.scenarios[*index];
+        !scenario.control && !session.is_left_out(*index) && !is_known(&scenario.label)
+    };
+    let open: Vec<&PlannedScenario> =
+        (0..plan.scenarios.len()).filter(is_open).map(|index| &plan.scenarios[index]).collect();
     for (index, scenario) in open.iter().enumerate() {
         if session.interrupted.load(Ordering::Relaxed) {
             return Ok(true);

@@ -142,6 +142,22 @@ fn a_screen_with_a_scenario_that_always_fails_ends_the_study_and_says_so() {
     assert!(!counts(&contents(&results)).contains_key(&Phase::Main));
 }
 
+/// Each of 128 scenarios had its power cuts, though 16 are studied; and so it had where the screen failed.
+#[test]
+fn power_cuts_are_those_of_what_is_studied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = large(&format!("{ROUNDS}\n[safety]\nload = \"files\""));
+    let cut = |mut machine: Simulated, name: &str| {
+        let results = folder.path().join(name);
+        run(&text, &mut machine, &results);
+        contents(&results).safety.into_iter().map(|measured| measured.scenario).collect::<BTreeSet<String>>()
+    };
+    let of_studied = cut(machine_of(), "whole.surefoot");
+    assert_eq!(of_studied.len(), 4 * 2 * 2, "{of_studied:?}");
+    assert!(of_studied.iter().all(|label| label.contains("b=off") && label.contains("e=off")), "{of_studied:?}");
+    assert!(cut(failing(0.5), "failed.surefoot").is_empty());
+}
+
 #[test]
 fn a_time_budget_holds_in_the_screen_too() {
     let folder = tempfile::tempdir().expect("a folder");
