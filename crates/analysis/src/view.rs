@@ -133,9 +133,10 @@ impl Part {
 
     /// What is picked, the best first: one under each condition where factors are conditions.
     pub fn picks(&self) -> Vec<&Row> {
+        let only = self.pick();
         let is_picked = |row: &&Row| match &self.choice {
             Some(choice) => choice.picks.iter().any(|pick| pick.label == row.label),
-            None => self.pick().is_some_and(|pick| pick.label == row.label),
+            None => only.is_some_and(|pick| pick.label == row.label),
         };
         self.measured().filter(is_picked).collect()
     }
