@@ -12,21 +12,22 @@ pub(super) fn conduct(session: &mut Session) -> Result<Stop, Cut> {
     let rounds_max = session.plan.design.rounds_max;
     // Who is confirmed was chosen from these rounds: more of them would choose again.
     let rounds = session.tune.closed_after().map_or(rounds_max, |last| rounds_max.min(last + 1));
-    let mut seconds_max: f64 = 0.0;
+    let mut taken: Vec<Taken> = Vec::new();
     for round in 0..rounds {
         // Rounds of an earlier session are walked through again, so that the stop rule sees what it saw then.
         let wanted: Vec<bool> = (0..session.plan.scenarios.len()).map(|index| session.is_studied(index)).collect();
         let is_open = session.is_open((Phase::Main, round), &wanted);
+        let scenarios = wanted.iter().filter(|wanted| **wanted).count();
         // The confirmation has to fit in, too.
         let confirmed = session.plan.design.confirmation_rounds() as usize * session.tune.confirmed_max();
-        if is_open && session.exceeds_budget(seconds_max + session.seconds_of(confirmed)) {
+        if is_open && session.exceeds_budget(seconds_max(&taken, scenarios) + session.seconds_of(confirmed)) {
             return Ok(Stop::TimeBudget);
         }
         let begun = session.bench.now();
         let row = session.round((Phase::Main, round), &wanted)?;
         session.values.rounds.push(row);
         if is_open {
-            seconds_max = seconds_max.max(session.bench.now() - begun);
+            taken.push(Taken { scenarios, seconds: session.bench.now() - begun });
         }
         if (0..wanted.len()).all(|index| !wanted[index] || session.is_given_up(index)) {
             return Ok(Stop::NothingLeft);
@@ -38,6 +39,20 @@ pub(super) fn conduct(session: &mut Session) -> Result<Stop, Cut> {
         }
     }
     Ok(if rounds < rounds_max { Stop::ChoiceClosed } else { Stop::RoundsMax })
+}
+
+/// What a round took.
+struct Taken {
+    scenarios: usize,
+    seconds: f64,
+}
+
+/// What a round of so many scenarios takes at most, by those of no more than these: who fell out takes no time any more. By all where there was
+/// none; 0 where there was none at all.
+fn seconds_max(taken: &[Taken], scenarios: usize) -> f64 {
+    let of_no_more = taken.iter().filter(|round| round.scenarios <= scenarios).map(|round| round.seconds);
+    let of_all = taken.iter().map(|round| round.seconds).fold(0.0, f64::max);
+    of_no_more.reduce(f64::max).unwrap_or(of_all)
 }
 
 /// Why to stop after this round, if it is enough, and in words what was decided.

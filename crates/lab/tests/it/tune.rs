@@ -259,6 +259,21 @@ fn a_time_budget_leaves_room_for_the_confirmation() {
     assert!(counts(&contents(&results), Phase::Confirmation).values().all(|count| *count == 6));
 }
 
+/// Four rounds of 60 s, and of 40 s once two have fallen out: after five of them there are 45 s left, and "the next round would not fit".
+#[test]
+fn a_round_of_fewer_scenarios_fits_into_less_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let design = "rounds_min = 6\nrounds_max = 12\nconfirm = 0\nprecision = \"0.1%\"\ntime_budget = \"325s\"";
+    let mut machine = spread();
+    assert_eq!(run(&tune(design), &mut machine, &results).stop, Stop::TimeBudget);
+    let found = contents(&results);
+    let rounds = counts(&found, Phase::Main)["xfs"];
+    let last = found.counted_trials().into_iter().filter(|trial| trial.round as usize + 1 == rounds).count();
+    assert!(last < 6, "nobody fell out: {:?}", found.decisions);
+    assert!(10 * (machine.trials() as usize + last) > 325, "there was time for another round of {last} trials of 10 s");
+}
+
 #[test]
 fn another_mode_is_another_study() {
     let folder = tempfile::tempdir().expect("a folder");
