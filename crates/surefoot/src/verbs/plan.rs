@@ -232,16 +232,22 @@ fn print_safety(plan: &Plan) {
     let scenarios = || plan.scenarios.iter().filter(|scenario| !scenario.control);
     let reasons: Vec<(String, String)> =
         scenarios().filter_map(|one| Some((one.label.clone(), crash::safety::why_not(one, safety)?))).collect();
-    let count = scenarios().count() - reasons.len();
+    let controls = plan.scenarios.len() - scenarios().count();
+    let (of, count) = of_scenarios(scenarios().count() - reasons.len(), studied_max(plan) - controls);
     let each = estimate::power_cuts_seconds(safety);
-    println!("power cuts: of {count} scenarios, about {}", format_seconds(each * count as f64));
+    println!("power cuts: of {of} scenarios, about {}", format_seconds(each * count as f64));
     if let Some(each) = estimate::faults_seconds(safety) {
         let names = safety.failures().join(", ");
-        println!("faults:     {names}, of {count} scenarios, about {}", format_seconds(each * count as f64));
+        println!("faults:     {names}, of {of} scenarios, about {}", format_seconds(each * count as f64));
     }
     for line in requirements::by_cause(&reasons) {
         println!("            not of {line}");
     }
+}
+
+/// Of how many that can be measured: after a screen of those that are studied, which nobody knows yet.
+fn of_scenarios(measurable: usize, studied: usize) -> (String, usize) {
+    if measurable <= studied { (measurable.to_string(), measurable) } else { (format!("at most {studied}"), studied) }
 }
 
 fn screen_trials(plan: &Plan) -> usize {
@@ -388,4 +394,15 @@ fn screen_json(screen: &Screen, plan: &Plan) -> serde_json::Value {
         "workload": screen.workload, "design": screen.words(), "rounds": plan.design.screen_rounds, "scenarios": labels,
         "of": screen.of, "studied_max": screen.kept_max(), "unseen": screen.unseen(), "alike": screen.alike(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_cuts_are_of_those_that_a_screen_leaves_at_most() {
+        assert_eq!(of_scenarios(128, 16), ("at most 16".into(), 16));
+        assert_eq!(of_scenarios(12, 16), ("12".into(), 12));
+    }
 }
