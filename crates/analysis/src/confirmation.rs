@@ -17,8 +17,6 @@ use std::collections::BTreeMap;
 pub struct Confirmation {
     /// The label that the main rounds picked.
     pub pick: String,
-    /// The label of the best of the others there.
-    pub runner_up: Option<String>,
     /// Main rounds that it was picked from.
     pub chosen_in: u32,
     /// New rounds in which the pick has a value.
@@ -43,15 +41,10 @@ impl Confirmation {
         others.peek().is_some() && others.all(is_beaten)
     }
 
-    /// Another one that is a choice and is better here: it is shown to be faster, or failed in fewer rounds, by more than an accident takes.
+    /// Another one that is a choice and is shown to be better here.
     pub fn speaks_against(&self, is_choice: impl Fn(&str) -> bool) -> Option<&str> {
         let slower = self.claims.iter().filter(|claim| claim.verdict == Some(Verdict::Slower));
-        let faster = slower.map(|claim| claim.names().1);
-        let fails_less = |label: &&str| self.failed_of(&self.pick) > self.failed_of(label) + ACCIDENTS;
-        let does_not_stall = |label: &str| self.centres.get(label).is_some_and(|centre| centre.mean > 0.0);
-        let others = self.runner_up.iter().chain(self.centres.keys()).map(String::as_str);
-        let steadier = others.filter(fails_less);
-        faster.chain(steadier).find(|label| does_not_stall(label) && is_choice(label))
+        slower.map(|claim| claim.names().1).find(|label| is_choice(label))
     }
 
     /// New rounds in which a scenario failed.
@@ -99,7 +92,6 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
         });
         found.push(Confirmation {
             pick: finalists.pick.clone(),
-            runner_up: finalists.runner_up.clone(),
             chosen_in: finalists.round + 1,
             rounds: values[0].iter().flatten().count(),
             failed: labels.iter().filter_map(|label| Some(((*label).clone(), *failed.get(*label)?))).collect(),

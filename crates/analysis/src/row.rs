@@ -55,7 +55,7 @@ pub struct Row {
     pub centre: Option<Centre>,
     /// Trials that failed.
     pub failed: usize,
-    /// Main rounds in which it failed, with those that it had no more trial in for that.
+    /// Rounds in which it failed, new ones among them, with those that it had no more trial in for that.
     pub failed_rounds: usize,
     /// That it was shown to be worse than another, and how far.
     pub worse: Option<Worse>,

@@ -43,7 +43,6 @@ pub fn what_to_do(part: &Part, view: &View, names: &Names) -> String {
     };
     let has_failed = match part.advice() {
         Advice::Best | Advice::Among { .. } | Advice::Open { .. } => failed::of_picks(part, |row| name(names, row)),
-        Advice::SpokenAgainst { .. } => tuning::failed(part).map(|failed| failed + "."),
         _ => None,
     };
     [Some(first), second, has_failed].into_iter().flatten().collect::<Vec<_>>().join(" ")

@@ -7,7 +7,8 @@ use analysis::view::Part;
 
 /// "4 of 10 rounds".
 pub fn rounds(row: &Row) -> String {
-    format!("{} of {} rounds", row.failed_rounds, row.failed_rounds + row.values.iter().flatten().count())
+    let new = row.confirmed.map_or(0, |centre| centre.count);
+    format!("{} of {} rounds", row.failed_rounds, row.failed_rounds + row.values.iter().flatten().count() + new)
 }
 
 /// Why a scenario is no choice beside one that failed less often.

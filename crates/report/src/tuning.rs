@@ -19,8 +19,9 @@ pub fn standing(part: &Part) -> String {
     if part.confirmations.iter().any(|one| picks.iter().all(|pick| pick.label != one.pick)) {
         return "; not confirmed, as the pick of the new rounds is no choice any more".into();
     }
-    if let Some(failed) = failed(part) {
-        return format!("; not confirmed, as {failed}");
+    let failed = |one: &Confirmation| Some((one.failures_of_pick()?, one.rounds, one.pick.clone()));
+    if let Some((failed, rounds, pick)) = part.confirmations.iter().find_map(failed) {
+        return format!("; not confirmed, as {pick} failed in {failed} of {} new rounds", failed + rounds);
     }
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
     let wanted = part.confirmation_rounds as usize;
@@ -37,16 +38,6 @@ pub fn standing(part: &Part) -> String {
         }
         Some(rounds) => format!(", in {rounds} new rounds, which leave it open"),
     }
-}
-
-/// "xfs failed in 2 of 6 new rounds", where that is no accident.
-pub fn failed(part: &Part) -> Option<String> {
-    part.confirmations.iter().find_map(failed_in)
-}
-
-fn failed_in(confirmation: &Confirmation) -> Option<String> {
-    let failed = confirmation.failures_of_pick()?;
-    Some(format!("{} failed in {failed} of {} new rounds", confirmation.pick, failed + confirmation.rounds))
 }
 
 /// The figures by which it was picked, of these that were measured: they look better than they are for having been picked.
@@ -88,11 +79,7 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             continue;
         }
         if let Some(better) = confirmation.speaks_against(part.could_replace(confirmation)) {
-            let has_fewer = confirmation.failed_of(better) < confirmation.failed_of(&confirmation.pick);
-            lines.push(match failed_in(confirmation).filter(|_| has_fewer) {
-                Some(failed) => format!("The new rounds speak against the pick: {failed}, and {better} in fewer."),
-                None => format!("The new rounds speak against the pick: in them {better} was shown to be better."),
-            });
+            lines.push(format!("The new rounds speak against the pick: in them {better} was shown to be better."));
         } else if let Some(ahead) = confirmation.ahead(part.more_is_better) {
             lines.push(format!(
                 "In the new rounds {ahead} was ahead of {}: the choice between them is open.",

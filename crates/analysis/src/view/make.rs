@@ -70,6 +70,18 @@ struct Machine {
     ceilings: BTreeMap<String, Ceiling>,
 }
 
+impl Machine {
+    /// In how many main rounds a scenario failed.
+    fn failed_rounds(&self, label: &str) -> usize {
+        self.failed_rounds.get(label).copied().unwrap_or(0)
+    }
+}
+
+/// In how many new rounds a scenario failed.
+fn failed_anew(confirmations: &[Confirmation], label: &str) -> usize {
+    confirmations.iter().map(|confirmation| confirmation.failed_of(label)).max().unwrap_or(0)
+}
+
 /// `[round][scenario]`: each trial is one number.
 fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) -> Vec<Vec<Option<f64>>> {
     let all = contents.values(primary);
@@ -99,6 +111,7 @@ fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (Is
         index: *index,
         baseline: Some(&scenario.label) == baseline.as_ref(),
         confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
+        failed_rounds: machine.failed_rounds(&scenario.label) + failed_anew(&confirmations, &scenario.label),
         stalls: self::stalls(read, scenario, more_is_better)
             .filter(|_| counts_stalls(contents, &rounds, (column, *index))),
         slow: slow(read, scenario, more_is_better, |phase| phase == Phase::Main),
@@ -218,7 +231,7 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         stalls: None,
         slow: None,
         failed: counting.failed_of(&label),
-        failed_rounds: machine.failed_rounds.get(&label).copied().unwrap_or(0),
+        failed_rounds: machine.failed_rounds(&label),
         worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
         is_back: false,
         confirmed: None,

@@ -96,34 +96,45 @@ fn fail_in_new_rounds(contents: &mut Contents, label: &str, failed: &[u32], unti
 
 /// What could not be measured anew was recommended by the rounds before, "not confirmed in new rounds yet".
 #[test]
-fn a_pick_that_fails_in_new_rounds_is_not_recommended() {
-    for (failed, until, said_of_it) in
-        [(&[0, 1][..], 2, "xfs failed in 6 of 6 new rounds"), (&[2, 4][..], 6, "xfs failed in 2 of 6 new rounds")]
-    {
+fn who_fails_in_new_rounds_is_no_choice() {
+    let failing = |label: &str, failed: &[u32], until: u32| {
         let mut contents = tuned(NEW, 6);
-        fail_in_new_rounds(&mut contents, "xfs", failed, until);
+        for decision in &mut contents.decisions {
+            if let Decision::Worse(worse) = decision {
+                worse.than = "ext4".into();
+            }
+        }
+        fail_in_new_rounds(&mut contents, label, failed, until);
+        contents
+    };
+    for (failed, until, rounds) in [(&[0, 1][..], 2, "6 of 14 rounds"), (&[2, 4][..], 6, "2 of 14 rounds")] {
+        let contents = failing("xfs", failed, until);
         let said = short(contents.clone());
-        assert!(
-            said.starts_with(
-                "Too early to choose: xfs was picked, and new rounds show f2fs to be better. xfs failed in "
-            ),
-            "{said}"
-        );
-        assert!(said.contains(&format!("{said_of_it}.")) && !said.contains("costs at most"), "{said}");
-        let whole = report::answer(&input(contents)).join(" ");
-        assert!(whole.contains(&format!("; not confirmed, as {said_of_it}.")), "{whole}");
-        assert!(whole.contains(&format!("speak against the pick: {said_of_it}, and f2fs in fewer.")), "{whole}");
+        assert!(said.starts_with("Use f2fs: it is the fastest of the scenarios that failed no more often"), "{said}");
+        assert!(said.contains(&format!("Not xfs, 1.01× as fast: it failed in {rounds}.")), "{said}");
+        assert!(said.contains("; not confirmed, as the pick of the new rounds is no choice any more."), "{said}");
+        // Nor is it one that may be the fastest.
+        let said = short(failing("f2fs", failed, until));
+        assert!(said.starts_with("Use xfs: it is the fastest of the scenarios that failed no more often"), "{said}");
     }
     // It had failed in the last main round, too, and was given up after the first new one.
-    let mut contents = tuned(NEW, 6);
-    fail_in_new_rounds(&mut contents, "xfs", &[0], 1);
+    let mut contents = failing("xfs", &[0], 1);
     let is_last = |trial: &&mut ledger::model::Trial| trial.scenario == "xfs" && trial.round == 7;
     let last = contents.trials.iter_mut().find(is_last).expect("eight main rounds");
     last.state = TrialState::Failed;
     let last = last.id;
     contents.runs.retain(|run| run.trial != last);
+    let whole = report::answer(&input(contents.clone())).join(" ");
+    assert!(
+        whole.starts_with("Pick f2fs: ") && whole.contains("it failed in 7 of 14 rounds, and ext4 in none"),
+        "{whole}"
+    );
+    // Where all fail alike nobody is behind, and nothing is confirmed.
+    for label in ["f2fs", "ext4"] {
+        fail_in_new_rounds(&mut contents, label, &[0, 1], 2);
+    }
     let whole = report::answer(&input(contents)).join(" ");
-    assert!(whole.contains("; not confirmed, as xfs failed in 6 of 6 new rounds."), "{whole}");
+    assert!(whole.contains("; not confirmed, as xfs failed in 2 of 2 new rounds."), "{whole}");
 }
 
 /// It waited for a round that never came: "in 5 of 6 new rounds so far".
