@@ -195,7 +195,7 @@ struct Template {
     seconds: f64,
 }
 
-/// The servers that it is of, and the words that tell the data.
+/// The databases that it is of, and the words that tell the data: a site is the same whichever server serves it.
 type TemplateKey = (Vec<&'static str>, String);
 
 /// Those of a study.
@@ -210,8 +210,9 @@ fn template(scenario: &PlannedScenario) -> Option<(TemplateKey, Template)> {
     if !are_copied(&services) {
         return None;
     }
-    let names = services.iter().map(|service| service.kind.name).collect();
-    let empty = services.iter().filter(|service| service.kind.is_database).count() as u64 * EMPTY_SERVER_BYTES;
+    let databases = services.iter().map(|service| service.kind).filter(|kind| kind.is_database);
+    let names: Vec<&'static str> = databases.map(|kind| kind.name).collect();
+    let empty = names.len() as u64 * EMPTY_SERVER_BYTES;
     let estimate = load.estimate();
     // What only grows in the runs is in no template.
     let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };

@@ -15,6 +15,9 @@ use std::time::Instant;
 /// The data of a template come from this seed in every round: a template outlives rounds and studies.
 const TEMPLATE_SEED: u64 = 1;
 
+/// What a site is called in a template, whoever serves it.
+const SITE: &str = "web";
+
 /// Which services, for which workload.
 pub struct Wanted<'a> {
     /// The services in the order of their start; the last is the one that is driven.
@@ -107,7 +110,7 @@ struct Part {
     kind: &'static services::service::Kind,
     service: Box<dyn Service>,
     place: Place,
-    /// Its folder in the data folder and in a template; empty when it is alone.
+    /// Its folder in the data folder; empty when it is alone.
     under: PathBuf,
 }
 
@@ -133,7 +136,7 @@ pub fn serve(
     if loads {
         timed(listener, "create database", || parts.iter().try_for_each(|part| part.service.create(&part.place)))?;
     } else {
-        fill(wanted, &parts, data, &mut stage, work, listener)?;
+        fill(&wanted.data_key, &parts, data, &mut stage, work, listener)?;
     }
     parts.iter().try_for_each(|part| part.service.move_log(&part.place))?;
     let driven = parts.last().expect("a workload that is served names a service");
@@ -179,6 +182,16 @@ impl Part {
         let run = stage.folder(kind.name, user.as_ref())?;
         let place = Place { log, cpus: cpus.to_vec(), ..Place::new(data, run) };
         Ok(Part { kind, service, place, under })
+    }
+
+    /// What it is called in a template. A site is installed while databases alone run, so that it is the same for every server.
+    fn name_in_template(&self) -> &'static str {
+        if self.kind.is_database { self.kind.name } else { SITE }
+    }
+
+    /// Its folder in a template.
+    fn under_in_template(&self) -> &Path {
+        if self.kind.is_database { self.under.as_path() } else { Path::new(SITE) }
     }
 
     /// The commands that do the same by hand.
@@ -227,36 +240,55 @@ impl RunningServices {
 
 /// Copies the template; one that is missing is built, one that is damaged is built anew.
 fn fill(
-    wanted: &Wanted,
+    data_key: &str,
     parts: &[Part],
     data: &Path,
     stage: &mut Stage,
     work: &Work,
     listener: &mut dyn Listener,
 ) -> Result<(), Failed> {
-    let of_service =
-        |part: &Part| format!("{} {}\n{}\n", part.kind.name, part.service.version(), part.service.format());
-    let services: String = parts.iter().map(of_service).collect();
-    let identity = format!("layout 2\n{services}{}\nseed {TEMPLATE_SEED}", wanted.data_key);
+    let identity = identity(data_key, parts);
     let mut template = match Template::open(&work.cache(), &identity) {
         Some(template) => template,
         None => build(&identity, parts, stage, work, listener)?,
     };
     let started = Instant::now();
-    let users: Vec<(&Path, Option<User>)> =
-        parts.iter().map(|part| (part.under.as_path(), part.service.user())).collect();
-    let owner = |path: &Path| users.iter().find(|(under, _)| path.starts_with(under))?.1.as_ref();
-    match template.copy_to(data, owner) {
+    let places: Vec<(&Path, &Path, Option<User>)> =
+        kept(parts).map(|part| (part.under_in_template(), part.under.as_path(), part.service.user())).collect();
+    let becomes = |path: &Path| {
+        let found = places.iter().find_map(|(from, under, owner)| {
+            let below = path.strip_prefix(from).ok()?;
+            Some((under.join(below), owner.as_ref()))
+        });
+        found.unwrap_or_else(|| (path.into(), None))
+    };
+    match template.copy_to(data, becomes) {
         Err(error @ Error::Damaged { .. }) => {
             listener.warn(format!("{error}; it was made anew"));
             parts.iter().try_for_each(|part| empty(&part.place.data))?;
             template = build(&identity, parts, stage, work, listener)?;
-            template.copy_to(data, owner)?;
+            template.copy_to(data, becomes)?;
         }
         other => other?,
     }
     listener.step("copy template", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Those of which a template has files: databases, and what is driven. PHP's processes beside a web server have none.
+fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
+    let (driven, before) = parts.split_last().expect("a workload that is served names a service");
+    before.iter().filter(|part| part.kind.is_database).chain([driven])
+}
+
+/// All that the files of a template depend on, in words.
+fn identity(data_key: &str, parts: &[Part]) -> String {
+    let of_part = |part: &Part| {
+        let version = if part.kind.is_database { part.service.version() } else { "" };
+        format!("{} {version}\n{}\n", part.name_in_template(), part.service.format())
+    };
+    let services: String = kept(parts).map(of_part).collect();
+    format!("layout 2\n{services}{data_key}\nseed {TEMPLATE_SEED}")
 }
 
 fn build(
@@ -270,10 +302,10 @@ fn build(
     let unfinished = Unfinished::begin(&work.cache(), identity)?;
     let mut up = RunningServices::default();
     let mut data = PathBuf::new();
-    for part in parts {
+    for part in kept(parts) {
         let user = part.service.user();
-        let run = format!("{}-template-{}", part.kind.name, started.elapsed().as_nanos());
-        let files = unfinished.files().join(&part.under);
+        let run = format!("{}-template-{}", part.name_in_template(), started.elapsed().as_nanos());
+        let files = unfinished.files().join(part.under_in_template());
         data = stage.lend(&files, &format!("{run}-data"), user.as_ref())?;
         let run = stage.folder(&run, user.as_ref())?;
         let place = Place { data: data.clone(), log: None, run, skip_fsync: true, network: None, ..part.place.clone() };
@@ -362,5 +394,104 @@ impl Drop for Served {
             let _ = nix::sys::signal::kill(all, nix::sys::signal::Signal::SIGKILL);
             while nix::sys::wait::waitpid(all, None).is_ok() {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sandbox::work::Holder;
+    use services::service::Program;
+
+    /// A server that is not there, and makes the document root of one.
+    struct Absent(Program);
+
+    impl Service for Absent {
+        fn program(&self) -> &Program {
+            &self.0
+        }
+
+        fn create(&self, place: &Place) -> Result<(), Error> {
+            std::fs::create_dir(place.data.join("site")).map_err(Error::file("create", &place.data))
+        }
+
+        fn start(&self, _place: &Place) -> Result<Box<dyn Running>, Error> {
+            unreachable!("a site is made before its server starts")
+        }
+
+        fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    /// Servers, each with its version, in the order of their start.
+    fn parts(servers: &[(&str, &str)], data: &Path) -> Vec<Part> {
+        let part = |&(name, version): &(&str, &str)| {
+            let kind = services::kind(name).expect("it is in the list");
+            let under = if servers.len() == 1 { PathBuf::new() } else { PathBuf::from(name) };
+            let program = Program { path: PathBuf::new(), version: version.into(), user: None };
+            let place = Place::new(data.join(&under), PathBuf::new());
+            Part { kind, service: Box::new(Absent(program)), place, under }
+        };
+        servers.iter().map(part).collect()
+    }
+
+    /// How often it was asked to load.
+    #[derive(Default)]
+    struct Loads(usize);
+
+    impl Listener for Loads {
+        fn step(&mut self, _name: &str, _seconds: f64) {}
+
+        fn warn(&mut self, message: String) {
+            panic!("{message}");
+        }
+
+        fn load(&mut self, reached: &Reached, _seed: u64) -> Result<Vec<Measured>, load::workload::Error> {
+            self.0 += 1;
+            std::fs::write(reached.data.join("site/page"), "text").expect("the document root is there");
+            std::fs::write(reached.data.join("page.sqlite"), "data").expect("its folder is there");
+            Ok(Vec::new())
+        }
+    }
+
+    /// It had been installed once for each server.
+    #[test]
+    fn a_site_is_made_once_and_is_where_each_server_has_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::own(&folder.path().join("work"), &Holder::this_process(None)).expect("free");
+        let mut loads = Loads::default();
+        let stacks: [(&[(&str, &str)], &str); 3] = [
+            (&[("apache", "2.4")], ""),
+            (&[("php-fpm", "8.2"), ("nginx", "1.22")], "nginx"),
+            (&[("caddy", "2.6")], ""),
+        ];
+        for (servers, under) in stacks {
+            let data = tempfile::tempdir().expect("a folder");
+            let mut stage = Stage::set(&work).expect("a folder of the work folder");
+            fill("site", &parts(servers, data.path()), data.path(), &mut stage, &work, &mut loads).expect("filled");
+            let site = data.path().join(under);
+            assert_eq!(std::fs::read_to_string(site.join("site/page")).expect("copied"), "text");
+            assert_eq!(std::fs::read_to_string(site.join("page.sqlite")).expect("copied"), "data");
+            assert!(!data.path().join(SITE).exists(), "it has its server's name");
+        }
+        assert_eq!(loads.0, 1);
+    }
+
+    #[test]
+    fn servers_of_one_site_share_a_template_and_databases_do_not() {
+        let of = |data_key: &str, servers: &[(&str, &str)]| identity(data_key, &parts(servers, Path::new("")));
+        let (mariadb, postgres, apache) = (("mariadb", "10.11"), ("postgres", "15"), ("apache", "2.4"));
+        let one = of("blogs", &[mariadb, postgres, apache]);
+        assert_eq!(one, of("blogs", &[mariadb, postgres, ("php-fpm", "8.2"), ("nginx", "1.22")]));
+        assert_eq!(one, of("blogs", &[mariadb, postgres, ("apache", "2.5")]));
+        for servers in
+            [&[("mariadb", "11.4"), postgres, apache][..], &[mariadb, apache], &[postgres, apache], &[apache]]
+        {
+            assert_ne!(one, of("blogs", servers));
+        }
+        assert_ne!(one, of("more blogs", &[mariadb, postgres, apache]));
+        assert_ne!(of("rows", &[postgres]), of("rows", &[("postgres", "16")]));
+        assert_ne!(of("rows", &[postgres]), of("rows", &[mariadb]));
     }
 }

@@ -150,11 +150,6 @@ impl WebServer for DjangoSettings {
         Ok(Launch { arguments, environment, ..Launch::new([], effects) })
     }
 
-    /// What Python compiled.
-    fn is_passing(&self, name: &str) -> bool {
-        name.ends_with(".pyc")
-    }
-
     fn commands(&self, program: &Path) -> Vec<String> {
         let arguments = self.arguments(Path::new("$MOUNT/data/site"), "127.0.0.1:8080").join(" ");
         vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", program.display())]

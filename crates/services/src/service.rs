@@ -169,12 +169,12 @@ pub trait Service {
     /// What it is started from.
     fn program(&self) -> &Program;
 
-    /// Program and version, in words: part of a template's identity.
+    /// Program and version, in words: of a database a part of a template's identity.
     fn version(&self) -> &str {
         &self.program().version
     }
 
-    /// What of the settings decides how files are laid out; with the version, a template's identity. A web server: nothing.
+    /// What of the settings decides how files are laid out, or what is installed: part of a template's identity. A web server: nothing.
     fn format(&self) -> String {
         String::new()
     }

@@ -21,7 +21,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// What a template holds.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    /// Everything that decides the files: server, version, format, workload and its data.
+    /// Everything that decides the files: databases with version and format, workload and its data.
     identity: String,
     /// Folders before what is in them.
     folders: Vec<Entry>,
@@ -77,23 +77,25 @@ impl Template {
         self.manifest.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Copies it into an existing empty folder; `owner` says to whom a path in it is given.
+    /// Copies it into an existing empty folder; `becomes` says what a path in it is called there, and to whom it is given.
     ///
     /// # Errors
     /// [`Error::Damaged`] when a file is not what was written; others when the system refuses (the disk is full).
-    pub fn copy_to<'a>(&self, to: &Path, owner: impl Fn(&Path) -> Option<&'a User>) -> Result<(), Error> {
+    pub fn copy_to<'a>(&self, to: &Path, becomes: impl Fn(&Path) -> (PathBuf, Option<&'a User>)) -> Result<(), Error> {
         for folder in &self.manifest.folders {
-            let path = to.join(&folder.path);
+            let (path, owner) = becomes(&folder.path);
+            let path = to.join(path);
             std::fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
-            give(&path, folder.mode, owner(&folder.path))?;
+            give(&path, folder.mode, owner)?;
         }
         for link in &self.manifest.links {
-            let path = to.join(&link.path);
+            let path = to.join(becomes(&link.path).0);
             symlink(&link.to, &path).map_err(Error::file("create", path))?;
         }
         let mut piece = vec![0; PIECE_BYTES];
         for file in &self.manifest.files {
-            let (from, path) = (self.folder.join(FILES).join(&file.path), to.join(&file.path));
+            let (path, owner) = becomes(&file.path);
+            let (from, path) = (self.folder.join(FILES).join(&file.path), to.join(path));
             let (bytes, crc32) = copy(&from, &path, &mut piece)?;
             if (bytes, crc32) != (file.bytes, file.crc32) {
                 let (name, wanted) = (file.path.display(), file.crc32);
@@ -101,7 +103,7 @@ impl Template {
                 let what = format!("{found}, not {} and {wanted:08x}", file.bytes);
                 return Err(Error::Damaged { path: self.folder.clone(), what });
             }
-            give(&path, file.mode, owner(&file.path))?;
+            give(&path, file.mode, owner)?;
         }
         Ok(())
     }
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(made.bytes(), 3 << 20);
         let to = tempfile::tempdir().expect("a folder");
         let found = Template::open(cache.path(), "postgres 15, 1000 rows").expect("it is there");
-        found.copy_to(to.path(), |_| None).expect("copied");
+        found.copy_to(to.path(), |path| (path.into(), None)).expect("copied");
         assert_eq!(std::fs::read(to.path().join("base/1")).expect("copied"), vec![7; 3 << 20]);
         assert!(!to.path().join("server.pid").exists());
         assert_eq!(to.path().join("newest").read_link().expect("copied"), Path::new("base/1"));
@@ -283,7 +285,7 @@ mod tests {
         bytes[1 << 20] ^= 1;
         std::fs::write(&file, bytes).expect("written");
         let to = tempfile::tempdir().expect("a folder");
-        let error = made.copy_to(to.path(), |_| None).expect_err("one bit is wrong");
+        let error = made.copy_to(to.path(), |path| (path.into(), None)).expect_err("one bit is wrong");
         assert!(matches!(error, Error::Damaged { .. }), "{error}");
         let manifest = made.folder.join(MANIFEST);
         let text = std::fs::read_to_string(&manifest).expect("there").replace("postgres 15", "postgres 14");

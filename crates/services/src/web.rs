@@ -162,11 +162,6 @@ pub trait WebServer: ServiceSettings {
 
     /// As [`Service::commands`], of this program.
     fn commands(&self, program: &Path) -> Vec<String>;
-
-    /// As [`Service::is_passing`].
-    fn is_passing(&self, _name: &str) -> bool {
-        false
-    }
 }
 
 /// A web server that is installed, with its settings.
@@ -205,10 +200,6 @@ impl<S: WebServer> Service for Installed<S> {
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         self.asked.commands(&self.program.path)
-    }
-
-    fn is_passing(&self, name: &str) -> bool {
-        self.asked.is_passing(name)
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is known of a trial's length before it runs.
 
 use crate::{plan, text};
-use lab::estimate::{certainly_overlong, of_unknown_length, outgrown, overlong, run_seconds, trial_seconds};
+use lab::estimate::{
+    certainly_overlong, of_unknown_length, outgrown, overlong, run_seconds, templates_seconds, trial_seconds,
+};
 use std::io::Write as _;
 
 /// A session of a minute, in the form of PostgreSQL's manual with Debian's prefix.
@@ -55,6 +57,18 @@ fn what_the_first_trial_loads_counts_for_its_length() {
     plan.design.trial_timeout_seconds = trial_seconds(&plan, &plan.scenarios[0]) + 1.0;
     assert!(overlong(&plan, &plan.scenarios[0]).is_some());
     assert_eq!(certainly_overlong(&plan, &plan.scenarios[0]), None);
+}
+
+/// Each had counted with a site of its own.
+#[test]
+fn web_servers_share_the_site_that_is_made_once() {
+    let seconds = |servers: &[&str]| {
+        let factors = format!("[factors]\n\"workload.http-load.server\" = {servers:?}");
+        templates_seconds(&plan(&with("[workload.http-load]\nfiles = 100000", "").replace("[factors]", &factors)))
+    };
+    let of_one = seconds(&["nginx"]);
+    assert!(of_one > 1.0, "{of_one}");
+    assert_eq!(seconds(&["nginx", "apache", "lighttpd", "caddy"]), of_one);
 }
 
 #[test]

@@ -44,6 +44,8 @@ fn blogs_and_wikis_answer_real_pages_on_every_server() {
         // Of each page the sentence with its title was looked for, of each file its size.
         assert_eq!((&run["metrics"]["errors"], &run["metrics"]["status_2xx"]), (&0.0.into(), &200.0.into()), "{run}");
     }
+    let trials = json["ledger"]["trials"].to_string();
+    assert_eq!(trials.matches("\"build template\"").count(), 1, "made once, whoever serves it: {trials}");
     // All kinds of hosts were visited, and the log of the visits can be read.
     let cache = world.path().join("work/cache").read_dir().expect("a cache").flatten();
     let log = cache.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "log"));
