@@ -1,23 +1,10 @@
 //! A database that is asked what is there after power cuts.
 
+use crate::error::Error;
 use sandbox::stage::Stage;
 use sandbox::work::Work;
 use services::service::{self, Place, Service};
 use std::path::Path;
-
-/// Why it can't be asked.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The server or its data.
-    #[error(transparent)]
-    Service(#[from] service::Error),
-    /// The folders that its user can reach.
-    #[error("cannot prepare the server's folders")]
-    Stage(#[from] std::io::Error),
-    /// What this machine kept it from. Says nothing of the data.
-    #[error("this machine kept the server from recovering: give it more memory, or let fewer programs run beside it")]
-    Machine(#[source] service::Error),
-}
 
 /// What is found of a database after a power cut.
 pub struct Recovered {
@@ -41,7 +28,7 @@ impl Asked {
     /// When there is no such database, or the folders can't be made.
     pub fn new(wanted: &services::Wanted, work: &Work) -> Result<Asked, Error> {
         let service = wanted.settings.open()?;
-        Ok(Asked { kind: wanted.kind, service, stage: Stage::set(work)? })
+        Ok(Asked { kind: wanted.kind, service, stage: Stage::set(work).map_err(Error::Stage)? })
     }
 
     /// Starts it on data as they were found, asks and ends it.
@@ -50,7 +37,7 @@ impl Asked {
     /// When it does not come up, or refuses to answer.
     pub fn ask(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Error> {
         let recovered = self.ask_on_stage(data, questions);
-        self.stage.clear()?;
+        self.stage.clear().map_err(Error::Stage)?;
         recovered
     }
 
@@ -58,7 +45,7 @@ impl Asked {
         // What can't be read is the data's fault, not the stage's.
         let opened = std::fs::create_dir_all(data).and_then(|()| data.read_dir());
         opened.map_err(service::Error::file("open", data))?;
-        let place = self.stage.place(data, self.kind.name, self.service.user().as_ref())?;
+        let place = self.stage.place(data, self.kind.name, self.service.user().as_ref()).map_err(Error::Stage)?;
         asked(&*self.service, &place, questions).map_err(|error| match is_of_machine(&error, &place.data) {
             true => Error::Machine(error),
             false => Error::Service(error),

@@ -10,13 +10,14 @@ mod counting;
 mod database;
 mod run;
 
+use crate::error::Error;
 use crate::plan::TrialSpec;
 use crate::recording;
 use crate::recording_disk::Disks;
 use crate::recoveries::side_by_side;
 use crate::watchdog::Watchdog;
 use agenda::{Strike, Structures, agenda};
-use bench::{Asks, Bench, Broken, Outcome, Reference};
+use bench::{Asks, Bench, Outcome, Reference};
 use counting::{Counted, Told, count_all, end_early, struck_in_all_ways};
 use load::engines;
 use observe::faults::{Consequence, Example, FaultReplayed, FaultsFound};
@@ -169,15 +170,15 @@ pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, asked: &Faults, ca
 }
 
 /// Does something in a thread whose mounts nobody else sees.
-fn in_own_mounts<T: Send>(act: impl FnOnce() -> Result<T, Broken> + Send) -> Result<T> {
+fn in_own_mounts<T: Send>(act: impl FnOnce() -> Result<T, Error> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             if isolation::may_mount() {
-                isolation::own_mounts().map_err(Broken::Namespace)?;
+                isolation::own_mounts().map_err(Error::Namespace)?;
             }
             act()
         });
-        thread.join().map_err(|_| Broken::Ended)?
+        thread.join().map_err(|_| Error::Ended("runs cases"))?
     })
     .map_err(Into::into)
 }
@@ -188,7 +189,7 @@ fn strikes_reads(failure: Failure) -> bool {
 }
 
 /// What the load asks of a disk that is well, and whose the blocks are.
-fn refer(loaded: &Loaded, spec: &TrialSpec, work: &Work, reads: bool) -> Result<(Reference, Structures), Broken> {
+fn refer(loaded: &Loaded, spec: &TrialSpec, work: &Work, reads: bool) -> Result<(Reference, Structures), Error> {
     let mut bench = Bench::new(spec, &loaded.disks, &loaded.log, work)?;
     let reference = bench.reference(reads)?;
     let structures = structures(spec, &reference, &bench);
@@ -246,7 +247,7 @@ fn work(shared: &Shared, tell: &Sender<Told>) {
             let (failure, nth) = strike.unwrap_or((Failure::NONE, shared.last));
             let case = Case { failure, nth, continuation };
             shared.announce(case, tell);
-            let outcome = isolated.map_err(Broken::Namespace).and_then(|()| worker.run(&case));
+            let outcome = isolated.map_err(Error::Namespace).and_then(|()| worker.run(&case));
             let is_broken = outcome.is_err();
             shared.is_broken.fetch_or(is_broken, Ordering::Relaxed);
             if tell.send(Told::Ended(case, outcome)).is_err() || is_broken {
@@ -288,7 +289,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn run(&mut self, case: &Case) -> Result<Outcome, Broken> {
+    fn run(&mut self, case: &Case) -> Result<Outcome, Error> {
         let shared = self.shared;
         let mut bench = match self.bench.take() {
             Some(bench) => bench,
@@ -311,8 +312,8 @@ fn watched(
     watchdog: &Watchdog,
     disk: Breaker,
     case: &Case,
-    run: impl FnOnce() -> Result<Outcome, Broken>,
-) -> Result<Outcome, Broken> {
+    run: impl FnOnce() -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
     let (outcome, hung) = watchdog.over(disk, run);
     if hung { Ok(hung_in_the_kernel(case)) } else { outcome }
 }
@@ -339,7 +340,7 @@ mod tests {
         let disk = Breaker::Process(hangs.id());
         let outcome = watched(&Watchdog::new(Duration::from_millis(50)), disk, &case, || {
             hangs.wait().expect("it ends");
-            Err(Broken::Ended)
+            Err(Error::Ended("runs cases"))
         });
         let outcome = outcome.expect("it hung");
         assert_eq!((outcome.consequence, outcome.was_ended), (Consequence::Hang, true));

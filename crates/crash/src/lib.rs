@@ -17,6 +17,8 @@ pub mod block_trace;
 #[cfg(target_os = "linux")]
 mod database;
 #[cfg(target_os = "linux")]
+pub mod error;
+#[cfg(target_os = "linux")]
 mod examples;
 #[cfg(target_os = "linux")]
 pub mod faults;

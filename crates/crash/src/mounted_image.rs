@@ -2,13 +2,13 @@
 //! to it, else the disk's process.
 
 use crate::block_trace::BlockTrace;
-use crate::recording_disk::{self, Disks};
+use crate::error::Error;
+use crate::recording_disk::Disks;
 use crate::watchdog::Watchdog;
 use powercut::device::memory::{self, MemoryDisk};
 use powercut::device::{Breaker, Disk, Log};
 use powercut::states::{Choice, History, Unit};
 use sandbox::work::Work;
-use std::io;
 use std::path::Path;
 use storage::{AfterCut, CutDisk, StorageSettings};
 
@@ -35,23 +35,6 @@ pub struct Images<'a> {
     pub disks: &'a Disks,
     /// The trial's folders.
     pub work: &'a Work,
-}
-
-/// Why there is none, or no more.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The disk's process could not be started.
-    #[error(transparent)]
-    Start(#[from] recording_disk::Error),
-    /// The disk's process.
-    #[error(transparent)]
-    Disk(#[from] powercut::device::Error),
-    /// The disk in memory, or what is told of it.
-    #[error("the disk in memory can't be used")]
-    Memory(#[source] io::Error),
-    /// The block device.
-    #[error(transparent)]
-    Storage(#[from] storage::Error),
 }
 
 impl<'a> Images<'a> {

@@ -3,6 +3,7 @@
 //! It is a process of its own; for a trial in a guest kernel, one outside that kernel, which is then told to do either.
 
 use crate::drive::Drive;
+use crate::error::Error;
 use crate::plan::TrialSpec;
 use crate::recording::{self, RecordingDisk};
 use powercut::device::{Disk, LogFile, Options};
@@ -14,29 +15,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use study::trial_spec::Cut;
-
-/// Why there is no disk.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A cache or profile that this version does not know.
-    #[error("there is no such disk")]
-    Unknown(#[from] serde_json::Error),
-    /// This program, whose verb `disk` serves it.
-    #[error("cannot tell which program this is")]
-    Program(#[source] std::io::Error),
-    /// The folders of its files.
-    #[error("cannot make the folders of a recording disk")]
-    Folder(#[source] std::io::Error),
-    /// The memory limit of the trial, which its disk is to be outside of.
-    #[error("cannot keep a disk's memory out of the trial's limit")]
-    Limit(#[source] memory_limit::Error),
-    /// In a guest kernel.
-    #[error("this guest kernel has no line to a recording disk")]
-    Line(#[source] std::io::Error),
-    /// The disk.
-    #[error(transparent)]
-    Device(#[from] powercut::device::Error),
-}
 
 /// Where a trial gets its disks from: one that records, then others that serve images.
 #[derive(Debug)]

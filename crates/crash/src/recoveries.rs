@@ -3,9 +3,10 @@
 //! Files of a server name the folder that they lie in, so every image must be seen at the same place: each recovery runs in a thread
 //! that has mounts of its own.
 
+use crate::error::Error;
 use crate::mounted_image::{Images, MountedImage};
 use crate::plan::TrialSpec;
-use crate::recovery::{Broken, Memo, Recovery, nothing};
+use crate::recovery::{Memo, Recovery, nothing};
 use crate::watchdog::Watchdog;
 use load::engines;
 use powercut::explore::{Recovered, Subject};
@@ -23,13 +24,16 @@ use storage::StorageSettings;
 /// At most so many side by side: each has the disk's content in memory.
 const WORKERS_MAX: usize = 4;
 
+/// What a worker does.
+const WORK: &str = "brings images up";
+
 /// Brings images up again, as many side by side as there are CPUs: each in a worker of its own, which is a thread with a disk and mounts
 /// that no other sees.
 pub struct Recoveries {
     jobs: Sender<Job>,
     workers: usize,
     /// Where the results of those that were begun come, in that order.
-    begun: VecDeque<Receiver<Result<Recovered, Broken>>>,
+    begun: VecDeque<Receiver<Result<Recovered, Error>>>,
     /// Images that were recovered: one that comes again is to be done again.
     done: HashSet<(usize, Choice)>,
 }
@@ -39,7 +43,7 @@ struct Job {
     point: usize,
     choice: Choice,
     is_again: bool,
-    result: Sender<Result<Recovered, Broken>>,
+    result: Sender<Result<Recovered, Error>>,
 }
 
 impl Recoveries {
@@ -67,7 +71,7 @@ impl Recoveries {
                 let mut worker = Worker { images, shown: None, settings, recovery, watchdog, seconds_max };
                 let next = || to_do.lock().ok()?.recv().ok();
                 while let Some(job) = next() {
-                    let recovered = isolation.map_err(Broken::Namespace).and_then(|()| worker.recover(&job));
+                    let recovered = isolation.map_err(Error::Namespace).and_then(|()| worker.recover(&job));
                     // Nobody waits for it any more where another has failed.
                     let _ = job.result.send(recovered);
                 }
@@ -87,22 +91,22 @@ pub(crate) fn side_by_side(spec: &TrialSpec) -> usize {
 }
 
 impl Subject for Recoveries {
-    type Error = Broken;
+    type Error = Error;
 
     fn side_by_side(&self) -> usize {
         self.workers
     }
 
-    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Broken> {
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Error> {
         let (result, comes) = channel();
         let is_again = !self.done.insert((point, choice.clone()));
-        self.jobs.send(Job { point, choice: choice.clone(), is_again, result }).map_err(|_| Broken::Ended)?;
+        self.jobs.send(Job { point, choice: choice.clone(), is_again, result }).map_err(|_| Error::Ended(WORK))?;
         self.begun.push_back(comes);
         Ok(())
     }
 
-    fn end(&mut self) -> Result<Recovered, Broken> {
-        self.begun.pop_front().ok_or(Broken::Ended)?.recv().map_err(|_| Broken::Ended)?
+    fn end(&mut self) -> Result<Recovered, Error> {
+        self.begun.pop_front().ok_or(Error::Ended(WORK))?.recv().map_err(|_| Error::Ended(WORK))?
     }
 }
 
@@ -119,7 +123,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn recover(&mut self, job: &Job) -> Result<Recovered, Broken> {
+    fn recover(&mut self, job: &Job) -> Result<Recovered, Error> {
         let anew = || self.images.show(self.settings, &self.watchdog);
         let shown = self.shown.take().map_or_else(anew, |shown| Ok(Some(shown)))?;
         let Some(mut shown) = shown else { return Ok(self.hung(job)) };

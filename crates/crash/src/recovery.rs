@@ -4,8 +4,9 @@
 
 mod memo;
 
-use crate::database::{self, Asked};
-use crate::mounted_image::{self, MountedImage};
+use crate::database::Asked;
+use crate::error::Error;
+use crate::mounted_image::MountedImage;
 use crate::plan::TrialSpec;
 pub use memo::Memo;
 use memo::folder_hash;
@@ -15,7 +16,7 @@ use powercut::states::{Choice, Unit};
 use powercut::verdict::{Found, RecoveryOutcome};
 use sandbox::work::Work;
 use serde_json::{Map, Value};
-use services::service::Error;
+use services::service;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,28 +58,28 @@ impl Database {
         }
     }
 
-    fn look(&mut self, data: &Path, work: &Work) -> Result<Found, Broken> {
+    fn look(&mut self, data: &Path, work: &Work) -> Result<Found, Error> {
         let look = match self {
             Database::Files(parameters) => Ok(replacements::look(parameters, data)),
             Database::Embedded(parameters, None) => {
                 commits::look_at_embedded(parameters, data).map_err(RecoveryOutcome::Down)
             }
             Database::Embedded(_, Some(remote)) => {
-                remote.look_at_embedded(data).map_err(Broken::Look)?.map_err(RecoveryOutcome::Down)
+                remote.look_at_embedded(data).map_err(Error::Look)?.map_err(RecoveryOutcome::Down)
             }
             Database::Served { service, questions, parameters, asked } => {
                 let asked = match asked {
                     Some(asked) => asked,
-                    None => asked.insert(Asked::new(service, work).map_err(Broken::Service)?),
+                    None => asked.insert(Asked::new(service, work)?),
                 };
                 match asked.ask(data, questions) {
                     Ok(recovered) => Ok(commits::look(parameters, &recovered.answers, recovered.logged.as_deref())),
                     // It runs, and can't answer.
-                    Err(database::Error::Service(error @ Error::Asked { .. })) => {
+                    Err(Error::Service(error @ service::Error::Asked { .. })) => {
                         Err(RecoveryOutcome::Damaged(error.complaint()))
                     }
-                    Err(database::Error::Service(error)) => Err(RecoveryOutcome::Down(error.complaint())),
-                    Err(other) => return Err(Broken::Service(other)),
+                    Err(Error::Service(error)) => Err(RecoveryOutcome::Down(error.complaint())),
+                    Err(other) => return Err(other),
                 }
             }
         };
@@ -120,7 +121,7 @@ impl<'a> Recovery<'a> {
         point: usize,
         choice: &Choice,
         is_again: bool,
-    ) -> Result<Recovered, Broken> {
+    ) -> Result<Recovered, Error> {
         // To read files is all that their hash would take.
         let is_read_only = matches!(self.database, Database::Files(_));
         if is_again || is_read_only || !self.memo().is_to_be_asked() {
@@ -160,11 +161,11 @@ impl<'a> Recovery<'a> {
     }
 
     /// Without a look at what is known.
-    fn bring_up_anew(&mut self, shown: &mut MountedImage, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+    fn bring_up_anew(&mut self, shown: &mut MountedImage, point: usize, choice: &Choice) -> Result<Recovered, Error> {
         twice_at_most(|| self.bring_up_once(shown, point, choice))
     }
 
-    fn bring_up_once(&mut self, shown: &mut MountedImage, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+    fn bring_up_once(&mut self, shown: &mut MountedImage, point: usize, choice: &Choice) -> Result<Recovered, Error> {
         let after = match shown.mount(point, choice)? {
             Ok(after) => after,
             Err(error) => return Ok(unmountable(causes(&error).join(": "), shown.units_read()?)),
@@ -176,9 +177,9 @@ impl<'a> Recovery<'a> {
 }
 
 /// Once more where the machine failed, which may have been short of memory for a moment only.
-fn twice_at_most<T>(mut bring_up: impl FnMut() -> Result<T, Broken>) -> Result<T, Broken> {
+fn twice_at_most<T>(mut bring_up: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     match bring_up() {
-        Err(Broken::Service(database::Error::Machine(_)) | Broken::Look(_)) => bring_up(),
+        Err(Error::Machine(_) | Error::Look(_)) => bring_up(),
         ended => ended,
     }
 }
@@ -194,32 +195,9 @@ fn of_any_disk(words: &str) -> String {
     parts.fold(first, |said, part| said + "the disk" + part.trim_start_matches(|letter: char| letter.is_ascii_digit()))
 }
 
-/// Why an image can't be brought up: a failure of the test itself.
-#[derive(Debug, thiserror::Error)]
-pub enum Broken {
-    /// The folders that the database's user can reach.
-    #[error(transparent)]
-    Service(database::Error),
-    /// The process that reads an embedded database.
-    #[error(transparent)]
-    Look(load::workload::Error),
-    /// The disk.
-    #[error(transparent)]
-    Disk(#[from] mounted_image::Error),
-    /// What is mounted from it.
-    #[error(transparent)]
-    Storage(#[from] storage::Error),
-    /// Mounts of its own, so that several see theirs at the same place.
-    #[error("the kernel grants no further mount namespace")]
-    Namespace(#[source] nix::Error),
-    /// The thread panicked, and has said why.
-    #[error("a thread that brings images up has ended")]
-    Ended,
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Broken, database, of_any_disk, twice_at_most};
+    use super::{Error, of_any_disk, twice_at_most};
     use services::service;
 
     #[test]
@@ -227,9 +205,9 @@ mod tests {
         let killed = || {
             let error =
                 service::Error::Program { program: "postgres".into(), status: "signal 9".into(), log: String::new() };
-            Broken::Service(database::Error::Machine(error))
+            Error::Machine(error)
         };
-        let tried = |broken: &dyn Fn() -> Broken, failures: u32| {
+        let tried = |broken: &dyn Fn() -> Error, failures: u32| {
             let mut tries = 0;
             let ended = twice_at_most(|| {
                 tries += 1;
@@ -238,7 +216,7 @@ mod tests {
             (tries, ended.is_ok())
         };
         assert_eq!([0, 1, 2].map(|failures| tried(&killed, failures)), [(1, true), (2, true), (2, false)]);
-        assert_eq!(tried(&|| Broken::Ended, 1), (1, false), "what can't pass");
+        assert_eq!(tried(&|| Error::Ended("brings images up"), 1), (1, false), "what can't pass");
     }
 
     /// 12 of 16 bad images once counted as unsteady, because they were seen on another device the second time.

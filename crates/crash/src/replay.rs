@@ -4,8 +4,9 @@
 //! This machine's kernel shows an image mounted ([`Kept::serve`]). What was measured in a guest kernel is brought up by that one, which
 //! copies what it sees ([`Kept::copy`]).
 
+use crate::error::Error;
 use crate::plan::TrialSpec;
-use crate::recording_disk::{self, Disks};
+use crate::recording_disk::Disks;
 use powercut::device::Disk;
 use powercut::states::Image;
 use sandbox::work::Work;
@@ -16,51 +17,6 @@ use study::trial_spec::Cut;
 
 /// The step of a trial at which an image did not come up.
 pub const RECOVERY: &str = "recovery";
-
-/// Why an image can't be served again.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Nothing was kept of the scenario.
-    #[error(
-        "nothing is kept of the power cuts of `{scenario}` in {folder}: logs are kept of scenarios that lost something"
-    )]
-    NotKept {
-        /// Its label.
-        scenario: String,
-        /// Where it would be.
-        folder: PathBuf,
-    },
-    /// A kept file can't be read or written.
-    #[error("cannot use {path}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// It was not written by this version.
-    #[error("{0} is not what surefoot keeps")]
-    Foreign(PathBuf),
-    /// The disk does not start.
-    #[error(transparent)]
-    Start(#[from] recording_disk::Error),
-    /// The log or the file that it is exported to.
-    #[error("cannot export {path}")]
-    Export {
-        /// The log.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: powercut::log_writes::ExportError,
-    },
-    /// The disk.
-    #[error(transparent)]
-    Disk(#[from] powercut::device::Error),
-    /// The filesystem on it.
-    #[error(transparent)]
-    Storage(#[from] storage::Error),
-}
 
 /// An image that is served, with what came up from it.
 pub struct Replayed {

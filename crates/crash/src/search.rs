@@ -1,12 +1,12 @@
 //! The second half of a measurement: real recoveries on images that a cut may have left of a recorded load.
 
 use crate::drive::{Drive, named};
+use crate::error::Error;
 use crate::examples;
 use crate::mounted_image::Images;
 use crate::plan::TrialSpec;
 use crate::recording_disk::Disks;
 use crate::recoveries::Recoveries;
-use crate::recovery::Broken;
 use crate::replay;
 use crate::watchdog::Watchdog;
 use observe::durability::Class;
@@ -151,13 +151,13 @@ struct Told<'a> {
 }
 
 impl Subject for Told<'_> {
-    type Error = Broken;
+    type Error = Error;
 
     fn side_by_side(&self) -> usize {
         self.recoveries.side_by_side()
     }
 
-    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Broken> {
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Error> {
         if self.is_wanted {
             let image = Image { point, choice: choice.clone() }.to_string();
             (self.say)(&Record::Recovering { image });
@@ -165,7 +165,7 @@ impl Subject for Told<'_> {
         self.recoveries.begin(point, choice)
     }
 
-    fn end(&mut self) -> Result<Recovered, Broken> {
+    fn end(&mut self) -> Result<Recovered, Error> {
         self.recoveries.end()
     }
 

@@ -3,11 +3,12 @@
 //! What is measured on one counts only where it kept to the drive's times.
 
 use crate::drive::Drive;
+use crate::error::{Error, Late};
 use crate::plan::TrialSpec;
-use crate::recording_disk::{self, Start};
+use crate::recording_disk::Start;
 use observe::metric::{Direction, Measured, Metric};
 use powercut::device::Disk;
-use powercut::timing_fidelity::{LATE_SHARE_MAX, TimingFidelity};
+use powercut::timing_fidelity::TimingFidelity;
 use sandbox::work::Work;
 use storage::Device;
 
@@ -24,45 +25,6 @@ struct VirtualDisk {
     disk: Disk,
 }
 
-/// Why a trial's virtual disks are of no use to it.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It does not start.
-    #[error(transparent)]
-    Start(#[from] recording_disk::Error),
-    /// It is gone.
-    #[error(transparent)]
-    Disk(#[from] powercut::device::Error),
-    /// Figures on it are not the drive's.
-    #[error(transparent)]
-    Late(#[from] Late),
-}
-
-/// A disk that answered later than its drive.
-#[derive(Debug, PartialEq, thiserror::Error)]
-#[error(
-    "the virtual disk of {table} was no {profile} in this run: one in a hundred of its {} answers came {} or more after the drive's, \
-     and at most {} is allowed, {:.0} % of what it takes for a request on the mean, {}; run it on an idle machine or one with more \
-     CPUs, or choose a slower drive as {table}.disk",
-    .found.requests,
-    microseconds(.found.late_nanoseconds_p99 as f64),
-    microseconds(.found.late_nanoseconds_max()),
-    LATE_SHARE_MAX * 100.0,
-    microseconds(.found.request_nanoseconds_mean)
-)]
-pub struct Late {
-    /// `storage`, `storage.wal`.
-    table: String,
-    /// Whose times it was to have.
-    profile: String,
-    found: TimingFidelity,
-}
-
-/// Its lateness is some microseconds and less than one where all is well.
-fn microseconds(nanoseconds: f64) -> String {
-    format!("{:.1} µs", nanoseconds / 1e3)
-}
-
 impl VirtualDisks {
     /// Starts those that a trial asks for.
     ///
@@ -74,7 +36,7 @@ impl VirtualDisks {
         let mut disks = VirtualDisks::default();
         for (volume, settings, mount_point) in all {
             if settings.device == Device::Virtual {
-                let drive = Drive::of_storage(settings).map_err(recording_disk::Error::Unknown)?;
+                let drive = Drive::of_storage(settings)?;
                 let is_limited = spec.memory_bytes.is_some();
                 let start = Start { mount_point, disk_bytes: settings.size, drive, seed: spec.seed, is_limited };
                 let (volume, profile) = (volume.cloned(), settings.disk.clone());

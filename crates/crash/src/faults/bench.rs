@@ -2,6 +2,7 @@
 
 use super::database::Database;
 use super::run::Run;
+use crate::error::Error;
 use crate::plan::TrialSpec;
 use crate::recording_disk::Disks;
 use observe::faults::{Consequence, Example};
@@ -43,35 +44,6 @@ const WRITTEN_OUT_EVERY: u64 = 4;
 /// Commits after the fault.
 const COMMITS_AFTER: u64 = 4;
 
-/// Why a case can't be run: a failure of the test itself.
-#[derive(Debug, thiserror::Error)]
-pub enum Broken {
-    /// The disk's process could not be started.
-    #[error(transparent)]
-    Start(#[from] crate::recording_disk::Error),
-    /// The disk.
-    #[error(transparent)]
-    Disk(#[from] powercut::device::Error),
-    /// What is mounted from it.
-    #[error(transparent)]
-    Storage(#[from] storage::Error),
-    /// The folders that the database's user can reach.
-    #[error(transparent)]
-    Database(#[from] crate::database::Error),
-    /// The same, while a case was prepared.
-    #[error("cannot clear the server's folders")]
-    Stage(#[from] std::io::Error),
-    /// Before the disk failed.
-    #[error("on a disk that is well the database fails: {0}")]
-    Well(String),
-    /// Mounts of its own.
-    #[error("the kernel grants no further mount namespace")]
-    Namespace(#[source] nix::Error),
-    /// The thread panicked, and has said why.
-    #[error("a thread that runs cases has ended")]
-    Ended,
-}
-
 /// What came of a case.
 #[derive(Debug)]
 pub struct Outcome {
@@ -111,7 +83,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When there is no such disk.
-    pub fn new(spec: &'a TrialSpec, disks: &Disks, log: &Path, work: &Work) -> Result<Bench<'a>, Broken> {
+    pub fn new(spec: &'a TrialSpec, disks: &Disks, log: &Path, work: &Work) -> Result<Bench<'a>, Error> {
         let disk = disks.explore(work, log)?;
         let file = storage::recording_disk(&work.disk());
         let attached = CutDisk::attach(&spec.storage, &file, &work.mount_point())?;
@@ -125,7 +97,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When there is none.
-    pub fn breaker(&self) -> Result<Breaker, Broken> {
+    pub fn breaker(&self) -> Result<Breaker, Error> {
         Ok(self.disk.breaker()?)
     }
 
@@ -138,10 +110,10 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When it can't be run.
-    pub fn reference(&mut self, reads: bool) -> Result<Reference, Broken> {
+    pub fn reference(&mut self, reads: bool) -> Result<Reference, Error> {
         let mounted = self.mount_from_the_beginning()?;
         let mut parts = mounted.parts()?.unwrap_or_default();
-        let place = self.database.start(&mounted.data_folder).map_err(Broken::Well)?;
+        let place = self.database.start(&mounted.data_folder).map_err(Error::Well)?;
         let steps = workloads::steps(&self.spec.workload, &self.spec.parameters);
         let mut run = Run::new(&*steps, place);
         run.connect();
@@ -161,11 +133,11 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When that can't be tried.
-    pub fn run(&mut self, case: &Case, asks: &Asks) -> Result<Outcome, Broken> {
+    pub fn run(&mut self, case: &Case, asks: &Asks) -> Result<Outcome, Error> {
         let is_honest = case.failure.fault == Fault::Nothing;
         let reads = super::strikes_reads(case.failure);
         let mut mounted = self.mount_from_the_beginning()?;
-        let place = self.database.start(&mounted.data_folder).map_err(Broken::Well)?;
+        let place = self.database.start(&mounted.data_folder).map_err(Error::Well)?;
         let steps = workloads::steps(&self.spec.workload, &self.spec.parameters);
         let mut run = Run::new(&*steps, place);
         run.connect();
@@ -214,7 +186,7 @@ impl<'a> Bench<'a> {
     }
 
     /// What is done after the fault; none: what was mounted did not come up again.
-    fn go_on(&mut self, case: &Case, run: &mut Run, mounted: AfterCut) -> Result<Option<AfterCut>, Broken> {
+    fn go_on(&mut self, case: &Case, run: &mut Run, mounted: AfterCut) -> Result<Option<AfterCut>, Error> {
         match case.continuation {
             Continuation::GoOn => {}
             Continuation::DropCaches => {
@@ -245,7 +217,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Ends the server, mends the disk and mounts it as a boot would; none: it does not mount.
-    fn mount_again(&mut self, run: &mut Run, mut mounted: AfterCut) -> Result<Option<AfterCut>, Broken> {
+    fn mount_again(&mut self, run: &mut Run, mut mounted: AfterCut) -> Result<Option<AfterCut>, Error> {
         run.disconnect();
         run.heard("stop the server", self.database.stop());
         run.server.extend(self.database.complaints());
@@ -270,7 +242,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Ends what was measured; gives what the kernel said meanwhile.
-    fn end(&mut self, mut mounted: AfterCut) -> Result<Vec<String>, Broken> {
+    fn end(&mut self, mut mounted: AfterCut) -> Result<Vec<String>, Error> {
         if let Err(error) = self.database.stop() {
             // Nothing is asked of it any more.
             drop(error);
@@ -282,7 +254,7 @@ impl<'a> Bench<'a> {
         Ok(said)
     }
 
-    fn mount_from_the_beginning(&mut self) -> Result<AfterCut, Broken> {
+    fn mount_from_the_beginning(&mut self) -> Result<AfterCut, Error> {
         self.database.kill();
         self.database.clear()?;
         self.attached.forget()?;
@@ -344,7 +316,7 @@ fn load(
     mounted: &AfterCut,
     reads: bool,
     has_struck: &mut dyn FnMut() -> Result<bool, powercut::device::Error>,
-) -> Result<(), Broken> {
+) -> Result<(), Error> {
     for number in 1..=COMMITS {
         if reads && number % WRITTEN_OUT_EVERY == 1 {
             mounted.drop_caches();
@@ -364,8 +336,8 @@ fn load(
 }
 
 /// Before the disk fails, nothing else does.
-fn well(transcript: &Transcript) -> Result<(), Broken> {
-    transcript.errors.first().map_or(Ok(()), |error| Err(Broken::Well(error.clone())))
+fn well(transcript: &Transcript) -> Result<(), Error> {
+    transcript.errors.first().map_or(Ok(()), |error| Err(Error::Well(error.clone())))
 }
 
 fn words(asked: &Asked) -> String {

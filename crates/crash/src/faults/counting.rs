@@ -2,7 +2,8 @@
 
 use super::Result;
 use super::agenda::{Strike, Structures};
-use super::bench::{Broken, Outcome};
+use super::bench::Outcome;
+use crate::error::Error;
 use observe::faults::{Consequence, FaultsFound, UNKNOWN};
 use observe::record::{Record, causes};
 use powercut::fault::{Case, Continuation, Fault};
@@ -18,14 +19,14 @@ pub enum Told {
     /// It begins once that was heard: the kernel may die of it, and all that is known with it.
     Begins(Case, Sender<()>),
     /// It ended, or could not be run.
-    Ended(Case, Result<Outcome, Broken>),
+    Ended(Case, Result<Outcome, Error>),
 }
 
 /// In how many ways on each strike struck.
 pub type Struck = BTreeMap<Strike, usize>;
 
 /// What could not be run, and what was struck.
-pub type Counted = (Vec<Broken>, Struck);
+pub type Counted = (Vec<Error>, Struck);
 
 /// How many of these struck in all ways on.
 pub fn struck_in_all_ways(strikes: &[Strike], struck: &Struck) -> u64 {
@@ -66,7 +67,7 @@ pub fn count_all(
 }
 
 /// A case that can't be run ends the search, and what was counted stands.
-pub fn end_early(found: &mut FaultsFound, broken: Vec<Broken>) -> Result<()> {
+pub fn end_early(found: &mut FaultsFound, broken: Vec<Error>) -> Result<()> {
     let Some(why) = broken.into_iter().next() else { return Ok(()) };
     if found.cases == 0 {
         return Err(why.into());
@@ -103,7 +104,7 @@ mod tests {
     use powercut::fault::Failure;
     use std::sync::mpsc::channel;
 
-    fn ended(end: Result<Consequence, Broken>) -> Told {
+    fn ended(end: Result<Consequence, Error>) -> Told {
         let failure = "write-error".parse().expect("a fault");
         let case = Case { failure, nth: 1, continuation: Continuation::GoOn };
         let outcome = end.map(|consequence| Outcome { consequence, ..hung_in_the_kernel(&case) });
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_case_that_can_not_be_run_takes_no_other_with_it() {
-        let slow = || Err(Broken::Well("it does not start".into()));
+        let slow = || Err(Error::Well("it does not start".into()));
         let mut found = none();
         let told = [ended(Ok(Consequence::Told)), ended(slow()), ended(Ok(Consequence::Lost))];
         let (broken, _) = count_all(&Structures::default(), &mut found, told, &mut |_| ());

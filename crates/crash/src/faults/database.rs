@@ -1,5 +1,6 @@
 //! The database on the disk that fails: embedded, or a server that is started, ended and started again.
 
+use crate::error::Error;
 use load::sql;
 use sandbox::stage::Stage;
 use sandbox::work::Work;
@@ -33,10 +34,10 @@ impl Database {
     ///
     /// # Errors
     /// When there is none, or no folders.
-    pub fn of(wanted: Option<&services::Wanted>, work: &Work) -> Result<Database, crate::database::Error> {
+    pub fn of(wanted: Option<&services::Wanted>, work: &Work) -> Result<Database, Error> {
         let Some(wanted) = wanted else { return Ok(Database::Embedded) };
         let service = wanted.settings.open()?;
-        let stage = Stage::set(work)?;
+        let stage = Stage::set(work).map_err(Error::Stage)?;
         Ok(Database::Served(Box::new(Server { kind: wanted.kind, service, stage, place: None, running: None })))
     }
 
@@ -97,10 +98,10 @@ impl Database {
     ///
     /// # Errors
     /// When they can't be let go.
-    pub fn clear(&mut self) -> io::Result<()> {
+    pub fn clear(&mut self) -> Result<(), Error> {
         let Database::Served(server) = self else { return Ok(()) };
         server.place = None;
-        server.stage.clear()
+        server.stage.clear().map_err(Error::Clear)
     }
 
     /// What it has said so far of what it calls errors.
