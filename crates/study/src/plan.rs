@@ -284,18 +284,14 @@ impl<S: Clone> Plan<S> {
     /// All that one trial needs to know.
     pub fn trial_spec(&self, scenario: usize, round: u32, position: u32) -> TrialSpec<S> {
         let planned = &self.scenarios[scenario];
+        let seed = data_seed(self.drawn.seed, round, self.drawn.rounds_before);
+        let (label, storage) = (&planned.label, planned.storage.settings.clone());
         TrialSpec {
-            study: self.name.clone(),
-            scenario: planned.label.clone(),
             round,
             position,
-            seed: data_seed(self.drawn.seed, round, self.drawn.rounds_before),
-            bench: planned.bench,
             guest: planned.guest.clone(),
-            storage: planned.storage.settings.clone(),
             volumes: planned.volumes.iter().map(|(name, volume)| (name.clone(), volume.settings.clone())).collect(),
             services: planned.services.clone(),
-            workload: planned.workload.clone(),
             parameters: planned.parameters.clone(),
             memory_bytes: planned.memory_bytes,
             server_cpus: planned.server_cpus.clone(),
@@ -303,12 +299,10 @@ impl<S: Clone> Plan<S> {
             client: planned.client.clone(),
             warm_up_runs: self.design.warm_up_runs,
             runs: self.design.runs,
-            turns: None,
             cache: self.design.cache,
             timeout_seconds: self.design.trial_timeout_seconds,
             ineffective_options: self.design.ineffective_options,
-            cut: None,
-            faults: None,
+            ..TrialSpec::single(&self.name, label, &planned.workload, planned.bench, seed, storage)
         }
     }
 

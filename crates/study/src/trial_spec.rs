@@ -63,7 +63,7 @@ pub struct TrialSpec<S> {
 }
 
 impl<S> TrialSpec<S> {
-    /// A trial beside the rounds: one warm run of a workload, on settings that are still to be said, in five minutes at most.
+    /// One warm run of a workload, on settings that are still to be said, in five minutes at most: as trials beside the rounds are.
     pub fn single(study: &str, scenario: &str, workload: &str, bench: Bench, seed: u64, storage: S) -> TrialSpec<S> {
         TrialSpec {
             study: study.into(),
