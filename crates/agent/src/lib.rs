@@ -73,16 +73,4 @@ pub enum Error {
         /// Its words.
         words: String,
     },
-    /// The conversation broke off.
-    #[error("the connection to the load agent {agent} was lost")]
-    Lost {
-        /// As the study names it.
-        agent: String,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The user interrupted.
-    #[error("interrupted")]
-    Interrupted,
 }
