@@ -72,15 +72,22 @@ pub enum Order {
     Interrupt,
 }
 
-/// What of a context can be said to another machine.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Setting {
-    /// Where the server listens on the machine that the study runs on.
+/// The server, on the machine that the study runs on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OnNetwork {
+    /// Where it listens.
     pub port: u16,
     /// What it asks to be told.
     pub password: Option<String>,
     /// Whether it speaks TLS.
     pub is_secure: bool,
+}
+
+/// What of a context can be said to another machine.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Setting {
+    /// Where the server is.
+    pub server: OnNetwork,
     /// As in the context.
     pub seed: u64,
     /// As in the context.

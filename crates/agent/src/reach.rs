@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::line::{LOOK, Line, Socket};
-use crate::message::{ANSWER_BYTES_MAX, Answer, Greeting, Hello, ORDER_BYTES_MAX, Order, PROTOCOL, Setting};
+use crate::message::{ANSWER_BYTES_MAX, Answer, Greeting, Hello, ORDER_BYTES_MAX, OnNetwork, Order, PROTOCOL, Setting};
 use crate::pairing::Pairing;
 use crate::round_trip::{self, RoundTrip};
 use crate::secured::{self, HANDSHAKE_MAX};
@@ -175,13 +175,6 @@ fn connect(name: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// What an agent is told of the server.
-struct OnNetwork {
-    port: u16,
-    is_secure: bool,
-    password: Option<String>,
-}
-
 /// A workload whose runs an agent does.
 pub struct Remote {
     agent: Agent,
@@ -192,14 +185,7 @@ pub struct Remote {
 
 impl Remote {
     fn setting(&self, context: &Context) -> Setting {
-        Setting {
-            port: self.server.port,
-            password: self.server.password.clone(),
-            is_secure: self.server.is_secure,
-            seed: context.seed,
-            goes_on: context.goes_on,
-            runs: context.runs,
-        }
+        Setting { server: self.server.clone(), seed: context.seed, goes_on: context.goes_on, runs: context.runs }
     }
 }
 

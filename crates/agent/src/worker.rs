@@ -2,7 +2,7 @@
 //!
 //! It ends with its orders, whatever it does then. It writes no file, starts no program that a study names and connects to one machine.
 
-use crate::message::{Answer, Begin, ORDER_BYTES_MAX, Order, Setting};
+use crate::message::{Answer, Begin, ORDER_BYTES_MAX, OnNetwork, Order, Setting};
 use crate::round_trip;
 use load::workload::{At, Context, Elsewhere, Error, Kind, Server, Workload, WorkloadSettings};
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
@@ -161,10 +161,11 @@ fn with_context<T>(
     output: &mut impl Write,
     act: impl FnOnce(&mut Context) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let at = At::Network { address: SocketAddr::new(server, setting.port), is_secure: setting.is_secure };
+    let OnNetwork { port, ref password, is_secure } = setting.server;
+    let at = At::Network { address: SocketAddr::new(server, port), is_secure };
     act(&mut Context {
         data_folder: PathBuf::new(),
-        server: Some(Server { at, password: setting.password.clone() }),
+        server: Some(Server { at, password: password.clone() }),
         sockets: BTreeMap::new(),
         cache_folder: PathBuf::new(),
         seed: setting.seed,
