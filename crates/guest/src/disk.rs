@@ -17,7 +17,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use vhost_user::{Device, QUEUE_SIZE, Ring};
+use vhost_user::{QUEUE_SIZE, Ring};
 use virtio_bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_ID_BYTES,
     VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH,
@@ -93,14 +93,15 @@ struct Server {
     flight: Option<InFlight>,
 }
 
-impl Device for Server {
+impl Server {
+    /// Its own features, beside those of every device.
     fn features(&self) -> u64 {
         let bits = [VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD];
         bits.into_iter().fold(0, |all, bit| all | 1 << bit)
     }
 
-    /// `struct virtio_blk_config`: capacity at 0, seg_max at 12, blk_size at 20; max_discard_sectors, max_discard_seg and
-    /// discard_sector_alignment from 36 on.
+    /// What the driver reads about it, `struct virtio_blk_config`: capacity at 0, seg_max at 12, blk_size at 20; max_discard_sectors,
+    /// max_discard_seg and discard_sector_alignment from 36 on.
     fn configuration(&self) -> Vec<u8> {
         let mut all = vec![0; 64];
         all[..8].copy_from_slice(&self.disk.sectors.to_le_bytes());
@@ -112,6 +113,7 @@ impl Device for Server {
         all
     }
 
+    /// Begins what is in the ring, and may finish it.
     fn work(&mut self, ring: &mut Ring) -> io::Result<()> {
         while let Some((head, pieces)) = ring.next()? {
             let Some(request) = Request::of(head, pieces, ring.memory()) else {
@@ -131,10 +133,12 @@ impl Device for Server {
         Ok(())
     }
 
+    /// Becomes readable when something that was begun has ended; none when [`Server::work`] finishes all.
     fn under_way(&self) -> Option<BorrowedFd<'_>> {
         self.flight.as_ref().map(InFlight::descriptor)
     }
 
+    /// Hands back what has ended.
     fn finish(&mut self, ring: &mut Ring) -> io::Result<()> {
         let Some(flight) = &mut self.flight else { return Ok(()) };
         while let Some(Completion { request, is_whole, written }) = flight.next_landed() {
@@ -149,6 +153,7 @@ impl Device for Server {
         ring.tell()
     }
 
+    /// Waits until all has ended, and hands it back.
     fn settle(&mut self, ring: &mut Ring) -> io::Result<()> {
         while self.flight.as_mut().map_or(Ok(false), InFlight::wait)? {
             self.finish(ring)?;

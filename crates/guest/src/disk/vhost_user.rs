@@ -3,13 +3,14 @@
 //! Own code, because the crates for it refuse this kernel's SET_MEM_TABLE, which always has room for two regions. Source: the
 //! protocol's specification (QEMU, docs/interop/vhost-user.rst) and arch/um/drivers/vhost_user.h.
 
+use super::Server;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_queue::{Queue, QueueOwnedT as _, QueueT as _};
@@ -34,22 +35,6 @@ pub(super) const QUEUE_SIZE: u16 = 256;
 
 /// The largest message: a configuration.
 const PAYLOAD_BYTES_MAX: usize = 4096;
-
-/// A device with one queue.
-pub(super) trait Device {
-    /// Its own features, beside those of every device.
-    fn features(&self) -> u64;
-    /// What the driver reads about it.
-    fn configuration(&self) -> Vec<u8>;
-    /// Begins what is in the ring, and may finish it.
-    fn work(&mut self, ring: &mut Ring) -> io::Result<()>;
-    /// Becomes readable when something that was begun has ended; none when work finishes all.
-    fn under_way(&self) -> Option<BorrowedFd<'_>>;
-    /// Hands back what has ended.
-    fn finish(&mut self, ring: &mut Ring) -> io::Result<()>;
-    /// Waits until all has ended, and hands it back.
-    fn settle(&mut self, ring: &mut Ring) -> io::Result<()>;
-}
 
 /// The queue of requests in the guest's memory.
 pub(super) struct Ring {
@@ -88,8 +73,8 @@ impl Ring {
     }
 }
 
-/// Serves a device until the guest hangs up.
-pub(super) fn serve(guest: UnixStream, device: &mut dyn Device) -> io::Result<()> {
+/// Serves a disk, a device with one queue, until the guest hangs up.
+pub(super) fn serve(guest: UnixStream, device: &mut Server) -> io::Result<()> {
     let queue = Queue::new(QUEUE_SIZE).map_err(io::Error::other)?;
     let ring = Ring { queue, memory: GuestMemoryMmap::default(), call: None };
     let mut talk = Talk { guest, device, ring, kick: None, back_channel: None, user_to_guest: 0 };
@@ -104,7 +89,7 @@ pub(super) fn serve(guest: UnixStream, device: &mut dyn Device) -> io::Result<()
 
 struct Talk<'a> {
     guest: UnixStream,
-    device: &'a mut dyn Device,
+    device: &'a mut Server,
     ring: Ring,
     kick: Option<File>,
     back_channel: Option<File>,
