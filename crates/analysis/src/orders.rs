@@ -2,6 +2,7 @@
 
 use crate::counting::Counting;
 use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Trial};
+use stats::Contrast;
 use stats::carry_over::{Turn, carry_over, cycles, worst_balance};
 use std::collections::BTreeMap;
 
@@ -28,16 +29,10 @@ pub struct Balance {
 pub struct CarryOver {
     /// After whom.
     pub after: String,
-    /// Speed of the turn after it by that after the others.
-    pub ratio: f64,
-    /// Lower end of its interval over rounds.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// Speed of the turn after it by that after the others, over rounds.
+    pub effect: Contrast,
     /// p, corrected over all who could go before.
     pub p: f64,
-    /// Rounds it rests on.
-    pub rounds: usize,
 }
 
 impl CarryOver {
@@ -48,7 +43,7 @@ impl CarryOver {
 
     /// How far it moves a turn, a fraction.
     pub fn size(&self) -> f64 {
-        (self.ratio - 1.0).abs()
+        (self.effect.ratio() - 1.0).abs()
     }
 }
 
@@ -90,14 +85,8 @@ pub fn orders(contents: &Contents, counting: &Counting, scenarios: &[&Scenario],
         of: worst.of,
         by_turns,
     });
-    let carry_over = carry_over(&turns, labels.len(), settings.confidence).map(|found| CarryOver {
-        after: label(found.after),
-        ratio: found.effect.ratio(),
-        low: found.effect.ratio_low(),
-        high: found.effect.ratio_high(),
-        p: found.p,
-        rounds: found.effect.rounds,
-    });
+    let carry_over = carry_over(&turns, labels.len(), settings.confidence);
+    let carry_over = carry_over.map(|found| CarryOver { after: label(found.after), effect: found.effect, p: found.p });
     Orders { balance, carry_over }
 }
 

@@ -105,9 +105,10 @@ fn tail_json(tail: &Tail, part: &Part) -> Value {
 /// How balanced the orders were, and what a turn did to the next one.
 fn orders_json(orders: &Orders) -> Value {
     let carry_over = orders.carry_over.as_ref().map(|found| {
+        let effect = &found.effect;
         json!({
-            "after": found.after, "ratio": found.ratio, "low": found.low, "high": found.high, "p_corrected": found.p,
-            "rounds": found.rounds, "shown": found.is_shown(),
+            "after": found.after, "ratio": effect.ratio(), "low": effect.ratio_low(), "high": effect.ratio_high(),
+            "p_corrected": found.p, "rounds": effect.rounds, "shown": found.is_shown(),
         })
     });
     json!({ "least_balanced": orders.balance, "carry_over": carry_over })

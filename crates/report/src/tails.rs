@@ -161,15 +161,13 @@ fn balance_words(balance: &Balance) -> String {
 }
 
 fn carry_over_words(found: &CarryOver) -> String {
-    let CarryOver { after, ratio, low, high, p, rounds } = found;
+    let CarryOver { after, effect, p } = found;
     let is_shown = if found.is_shown() { "shown" } else { "not shown" };
-    let p = p_words(*p);
+    let (p, rounds) = (p_words(*p), effect.rounds);
+    let [ratio, low, high] = [effect.ratio(), effect.ratio_low(), effect.ratio_high()].map(ratio_precise);
     format!(
-        "Carry-over was {is_shown}: turns after {after} had {} times the speed of turns after others ({}–{}, {rounds} rounds, p {p}); of all \
-         predecessors this one stands out most.",
-        ratio_precise(*ratio),
-        ratio_precise(*low),
-        ratio_precise(*high)
+        "Carry-over was {is_shown}: turns after {after} had {ratio} times the speed of turns after others ({low}–{high}, {rounds} rounds, p {p}); \
+         of all predecessors this one stands out most."
     )
 }
 

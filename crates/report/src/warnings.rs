@@ -246,7 +246,7 @@ fn signs_disagree(part: &Part) -> Option<Warning> {
 /// A turn changes the speed of the next one by more than the wanted precision.
 fn carry_over(part: &Part, view: &View) -> Option<Warning> {
     let found = part.orders.carry_over.as_ref().filter(|found| found.is_shown() && found.size() > view.precision)?;
-    let turns = format!("turns after {} had {} times the speed", found.after, ratio_precise(found.ratio));
+    let turns = format!("turns after {} had {} times the speed", found.after, ratio_precise(found.effect.ratio()));
     Some(Warning {
         seen: format!("{}: {turns} of turns after others", part.workload),
         effect: "A scenario pays for what the turn before its own left behind, and seldom for what it leaves itself: a difference may be off by as much.",
