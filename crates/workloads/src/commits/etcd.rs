@@ -4,7 +4,7 @@
 
 use super::look::Rows;
 use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
-use super::target::{Client, CommitTarget, Committed};
+use super::target::{Client, CommitTarget, Committed, Session};
 use super::{COUNTERS, ROWS};
 use crate::ack_log::nanoseconds;
 use load::engines::etcd::{connect, failed};
@@ -63,15 +63,7 @@ impl CommitTarget for Etcd {
     }
 }
 
-/// A stream's connection.
-struct Session {
-    place: Place,
-    client: Connection,
-    rule: Rule,
-    stream: u32,
-}
-
-impl Client for Session {
+impl Client for Session<Connection> {
     fn commit(&mut self, number: u64, _is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
         let (stream, own) = (self.stream, id(self.stream, number));
         let mut pairs = vec![row(self.rule, own, 0, (stream, number)), counter(stream, number)];

@@ -4,7 +4,7 @@
 
 use super::look::Rows;
 use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
-use super::target::{Client, CommitTarget, Committed};
+use super::target::{Client, CommitTarget, Committed, Session};
 use super::{COUNTERS, ROWS};
 use crate::ack_log::nanoseconds;
 use load::engines::redis::{connect, failed, has_log, rewrite_log};
@@ -70,15 +70,7 @@ impl CommitTarget for Redis {
     }
 }
 
-/// A stream's connection.
-struct Session {
-    place: Place,
-    client: Connection,
-    rule: Rule,
-    stream: u32,
-}
-
-impl Client for Session {
+impl Client for Session<Connection> {
     fn commit(&mut self, number: u64, _is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
         let (stream, own) = (self.stream, id(self.stream, number));
         let row = |id: u64, revision: u64, (of, at): (u32, u64)| {

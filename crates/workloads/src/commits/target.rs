@@ -61,6 +61,18 @@ pub trait Client {
     fn give_up(&mut self) -> Result<(), Error>;
 }
 
+/// A stream's connection to a server without SQL.
+pub struct Session<C> {
+    /// Where that is.
+    pub place: Place,
+    /// The connection.
+    pub client: C,
+    /// What the data are made by.
+    pub rule: Rule,
+    /// Which stream.
+    pub stream: u32,
+}
+
 /// A commit's moments, in nanoseconds of `CLOCK_MONOTONIC`.
 pub struct Committed {
     /// Just before it was asked for.
