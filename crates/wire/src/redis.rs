@@ -21,15 +21,15 @@ const TEXT_BYTES_MAX: i64 = 512 << 20;
 
 /// What stands in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum Value<T> {
     /// Nothing: no such key.
     Nil,
     /// A number.
     Integer(i64),
     /// A text of any bytes, or a status such as `OK`.
-    Text(&'a [u8]),
+    Text(T),
     /// The server refuses.
-    Error(&'a [u8]),
+    Error(T),
     /// So many values follow.
     Array(usize),
 }
@@ -41,18 +41,12 @@ pub struct Reply<'a> {
     bytes: &'a [u8],
 }
 
-#[derive(Debug, Clone)]
-enum Item {
-    Nil,
-    Integer(i64),
-    Text(Range<usize>),
-    Error(Range<usize>),
-    Array(usize),
-}
+/// By where its text lies.
+type Item = Value<Range<usize>>;
 
 impl<'a> Reply<'a> {
     /// Its value of this number.
-    pub fn get(&self, index: usize) -> Option<Value<'a>> {
+    pub fn get(&self, index: usize) -> Option<Value<&'a [u8]>> {
         Some(match self.items.get(index)? {
             Item::Nil => Value::Nil,
             Item::Integer(number) => Value::Integer(*number),
@@ -63,7 +57,7 @@ impl<'a> Reply<'a> {
     }
 
     /// All its values.
-    pub fn values(&self) -> impl Iterator<Item = Value<'a>> {
+    pub fn values(&self) -> impl Iterator<Item = Value<&'a [u8]>> {
         let reply = *self;
         (0..self.items.len()).map_while(move |index| reply.get(index))
     }
