@@ -203,8 +203,8 @@ impl AfterCut {
     ///
     /// # Errors
     /// When a folder or file can't be read.
-    pub fn parts(&self) -> std::io::Result<Option<Vec<Part>>> {
-        self.tells_places.then(|| places::parts(&self.root)).transpose()
+    pub fn parts(&self) -> Result<Option<Vec<Part>>, Error> {
+        self.tells_places.then(|| places::parts(&self.root)).transpose().map_err(Error::file("read", &self.root))
     }
 
     /// Whether this is a folder, seen from the filesystem's root.
