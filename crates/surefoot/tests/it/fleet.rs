@@ -2,6 +2,8 @@
 
 use crate::harness::{Said, World, said, small_study, wait_until};
 use crate::serve::Server;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::process::Command;
 
@@ -37,6 +39,8 @@ fn a_member_that_is_killed_goes_on_and_one_that_is_started_twice_has_two_files()
     let copy = "fleet/small.member-2-of-3.attempt-1.surefoot";
     let rounds = || ledger::Reader::open(&world.path().join(copy)).and_then(|reader| reader.contents());
     wait_until("a round is shown", || rounds().is_ok_and(|shown| !shown.trials.is_empty()));
+    // It stands still amid its second round, so that it has the work folder for as long as somebody else asks for that.
+    kill(Pid::from_raw(first.id() as i32), Signal::SIGSTOP).expect("it runs");
     // On the same machine there is one at a time; another machine has a file of its own.
     run(&world, "n1", "2/3").status(2).says("is in use by process");
     first.kill().expect("it runs");
