@@ -253,7 +253,8 @@ fn a_ledger_that_goes_breaks_or_comes_back_is_said() {
 #[test]
 fn the_page_follows_a_study_that_runs() {
     let world = World::new();
-    world.write("small.toml", small_study(&["ext4", "ext2"], 2));
+    // Long enough for several looks, of which each has the whole page made.
+    world.write("small.toml", small_study(&["ext4", "ext2"], 2).replace("300ms", "1s"));
     let mut run = world.start(&["run", "small.toml"]);
     let path = world.path().join("small.surefoot");
     wait_until("a trial is under way", || {
