@@ -90,8 +90,8 @@ fn the_figure_is_the_work_of_all_turns_over_their_time() {
 fn killed_amid_turns_it_does_the_round_again() {
     let world = World::new();
     world.write("small.toml", study(2, "200ms").replace("\"2s\"", "\"1s\""));
-    // While the first are provisioned, amid their turns, and about the end of the round.
-    for milliseconds in [900, 2500, 5500] {
+    // While the first are provisioned, while they are loaded or at their first turns, amid these, and about the end of the round.
+    for milliseconds in [300, 900, 2500, 5500] {
         let mut child = world.start(&["run", "small.toml"]);
         std::thread::sleep(Duration::from_millis(milliseconds));
         let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
