@@ -1,9 +1,9 @@
 //! What will be claimed: the comparisons that a study declares, by which figure, and at which level. Fixed before the first trial.
 
-use crate::failure::plain;
 use crash::plan::Plan;
 use lab::values::primary_metric;
 use report::number::words;
+use report::printable;
 use serde_json::{Value, json};
 use settings::quantity::format_percent;
 use stats::observations::Declared;
@@ -60,11 +60,12 @@ fn in_words(Family { workload, metric, declared }: &Family) -> String {
         let is_of_another = place == 0 || declared[place - 1].factor != one.factor;
         let factor = one.factor.as_ref().filter(|_| is_of_another);
         let factor = factor.map_or_else(String::new, |path| format!("{}: ", path.rsplit('.').next().unwrap_or(path)));
-        plain(&format!("{factor}{} with {}", one.a, one.b))
+        format!("{factor}{} with {}", one.a, one.b)
     };
     let pairs: Vec<String> = declared.iter().take(NAMED_MAX).enumerate().map(pair).collect();
     let (count, more) = (declared.len(), if declared.len() > NAMED_MAX { ", …" } else { "" });
-    format!("{workload} by {}, {count} in all ({}{more})", words(metric), pairs.join(", "))
+    // A study names its own metrics and levels.
+    printable(&format!("{workload} by {}, {count} in all ({}{more})", words(metric), pairs.join(", ")))
 }
 
 /// All of them as values.
@@ -80,4 +81,20 @@ pub fn json(plan: &Plan) -> Value {
         declared.into_iter().map(one)
     };
     families(plan).into_iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// SECURITY.md: a stranger's study may be planned.
+    #[test]
+    fn what_a_study_calls_its_metrics_does_not_steer_the_terminal() {
+        let cell = |label: &str| Cell { label: label.into(), levels: BTreeMap::new(), control: false, baseline: false };
+        let cells = ["ext4", "\u{1b}]0;mine\u{7}"].map(cell).to_vec();
+        let declared = Observations { cells, rounds: Vec::new(), more_is_better: true }.family();
+        let line = in_words(&Family { workload: "command".into(), metric: "a\u{1b}[2J\nb".into(), declared });
+        assert!(line.contains(" with ext4") && !line.contains(char::is_control), "{line:?}");
+    }
 }
