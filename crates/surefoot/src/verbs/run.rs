@@ -246,15 +246,20 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary, live: &live::Live) ->
         return Ok(Status::Interrupted);
     }
     written?;
+    let has_holes = report::has_holes(&input);
     if !args.quiet {
         live::tell(&format!("stopped: {}", summary.stop.words()));
         if !live.has_measured() && summary.stop != Stop::TimeBudget {
             let results = loaded.results.display();
-            live::tell(&format!("nothing was measured: {results} had all of it; --results FILE begins anew"));
+            live::tell(&match has_holes {
+                true => {
+                    format!("nothing was measured: what {results} lacks had failed; --retry-failed measures that again")
+                }
+                false => format!("nothing was measured: {results} had all of it; --results FILE begins anew"),
+            });
         }
     }
-    let has_holes = report::has_holes(&input) || summary.stop == Stop::ScreenFailed;
-    Ok(if has_holes { Status::Holes } else { Status::Answered })
+    Ok(if has_holes || summary.stop == Stop::ScreenFailed { Status::Holes } else { Status::Answered })
 }
 
 /// Refuses what this machine can't run, or leaves it out when told so and tells what.

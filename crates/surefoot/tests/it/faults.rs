@@ -47,6 +47,8 @@ fn a_killed_trial_is_a_hole_and_the_rest_goes_on() {
     world.assert_nothing_left();
     world.surefoot(&["report", "small.surefoot", "--full"]).status(3).says("SIGKILL");
     // On request, its round is measured again, whole.
+    let said = world.surefoot(&["run", "small.toml"]).status(3).says("--retry-failed measures that again");
+    assert!(!said.stderr.contains("had all of it"), "{}", said.stderr);
     world.surefoot(&["resume", "small.toml", "--retry-failed"]).status(0);
     assert_eq!(finished(&world, "small.surefoot"), 5 + 3);
 }
