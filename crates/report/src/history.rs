@@ -9,7 +9,7 @@ mod text;
 
 use crate::answer::heading;
 use crate::compare::check_benches;
-use crate::compare::order::way;
+use crate::compare::order::turns;
 use crate::input::Input;
 use crate::number::{date, percent, percent_number_signed, ratio, ratio_number};
 use crate::unpaired;
@@ -277,9 +277,9 @@ fn meanwhile(before: &Input, now: &Input) -> Vec<String> {
     let is_version = |name: &str| name == "kernel" || name.starts_with("mkfs.") || name.ends_with(".version");
     changed.sort_by_key(|(name, ..)| !is_version(name));
     let mut phrases: Vec<String> = changed.iter().map(|(name, a, b)| phrase(name, a, b)).collect();
-    let ways = [way(before), way(now)];
-    if ways[0] != ways[1] {
-        phrases.push(phrase("rounds:", &ways[0], &ways[1]));
+    // Without turns on one side figures are of another measure, which is said below.
+    if let Some((was, is)) = turns(before).zip(turns(now)).filter(|(was, is)| was != is) {
+        phrases.push(phrase("rounds:", &was, &is));
     }
     let (first, second) = (&before.contents.study, &now.contents.study);
     if first.surefoot_version != second.surefoot_version {

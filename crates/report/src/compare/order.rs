@@ -36,27 +36,26 @@ pub(super) fn out_of_turn(pairs: &[[Input; 2]]) -> Option<String> {
     others.any(|(pair, other)| is_between(pair, other)).then(|| OUT_OF_TURN.into())
 }
 
-/// A word where rounds went by turns of several lengths, which each session may have chosen by its machine's noise, or not all by turns: the flush
-/// of each turn is in the figures, and there are more of them the shorter turns are.
+/// A word where rounds went by turns of several lengths, which each session may have chosen by its machine's noise: the flush of each turn is in the
+/// figures, and there are more of them the shorter turns are. Who had no turns has figures of another measure, and is told of that alone.
 pub(super) fn unlike_turns(all: &[&Input]) -> Option<String> {
-    let ways: BTreeSet<String> = all.iter().map(|input| way(input)).collect();
-    (ways.len() > 1).then(|| {
+    let lengths: BTreeSet<String> = all.iter().filter_map(|input| turns(input)).collect();
+    (lengths.len() > 1).then(|| {
         format!(
             "Rounds did not go alike ({}): the flush of each turn is in its figure, so that this alone may make sides differ. Measure all with \
-             the same, such as `--set design.order=turns --set design.turn=1s`.",
-            ways.into_iter().collect::<Vec<_>>().join("; ")
+             the same, such as `--set design.turn=1s`.",
+            lengths.into_iter().collect::<Vec<_>>().join("; ")
         )
     })
 }
 
-/// How the rounds of a result went.
-pub(crate) fn way(input: &Input) -> String {
+/// How long the turns of a result were; none: it had no turns.
+pub(crate) fn turns(input: &Input) -> Option<String> {
     let study = &input.contents.study;
-    match (study.analysis.order, &study.turns) {
-        (Order::Blocks, _) => "one trial after another".into(),
-        (Order::Turns, Some(chosen)) => format!("turns of {}", span(f64::from(chosen.turn_milliseconds) / 1000.0)),
-        (Order::Turns, None) => "turns as long as its study says".into(),
-    }
+    (study.analysis.order == Order::Turns).then(|| match &study.turns {
+        Some(chosen) => format!("turns of {}", span(f64::from(chosen.turn_milliseconds) / 1000.0)),
+        None => "turns as long as its study says".into(),
+    })
 }
 
 /// When a session began.

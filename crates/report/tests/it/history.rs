@@ -115,6 +115,7 @@ fn another_measure_is_said() {
         text.contains("meanwhile: what a figure is of: a typical run (geometric mean of runs) → all turns"),
         "{text}"
     );
+    assert!(!text.contains("rounds:"), "the same, in other words: {text}");
 }
 
 #[test]
