@@ -291,7 +291,9 @@ pub fn dump(path: &Path, engine: &Engine) -> (Vec<String>, u64, String) {
     match look() {
         Err(error) => {
             // As pg_dump's directory format and mydumper write it.
-            let one_file = if path.is_dir() { "; a dump is one file, such as of pg_dump --format=custom" } else { "" };
+            let known = engine.facts().dumps.first().filter(|_| path.is_dir());
+            let one_file =
+                known.map_or_else(String::new, |form| format!("; a dump is one file, such as {}", form.what));
             (vec![format!("dump: cannot read {shown}: {error}{one_file}{}", sought(path))], 0, String::new())
         }
         Ok((head, tail, metadata)) => {
@@ -361,8 +363,10 @@ mod tests {
                       -- PostgreSQL database dump complete\n-- PostgreSQL database cluster dump complete\n";
         assert!(problem(of_all, postgres).expect("several databases").contains("have pg_dump write the one database"));
         let folder = tempfile::tempdir().expect("a folder");
-        let problems = dump(folder.path(), postgres).0;
-        assert!(problems[0].contains("a dump is one file"), "{problems:?}");
+        for (engine, form) in [(postgres, "an archive of pg_dump"), (mariadb, "a text of mysqldump")] {
+            let problems = dump(folder.path(), engine).0;
+            assert!(problems[0].ends_with(&format!("; a dump is one file, such as {form}")), "{problems:?}");
+        }
     }
 
     /// A copy of a file that a program has open is without what that wrote last.
