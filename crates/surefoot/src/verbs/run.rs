@@ -119,7 +119,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let interrupted = &interrupt::INTERRUPTED;
     let summary = if let Measured::Only(what) = measured {
         conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))
-            .map_err(broken_off)?
+            .map_err(|error| broken_off(error, place.is_some()))?
     } else {
         if let Err(failure) = prepare_images(&loaded, &work, &mut live) {
             let reason = if failure.status() == Status::Interrupted { INTERRUPTED } else { NO_IMAGES };
@@ -132,7 +132,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
             place.iter().for_each(|place| place.follow(&event));
             live.show(&event);
         })
-        .map_err(broken_off)?
+        .map_err(|error| broken_off(error, place.is_some()))?
     };
     live.finish();
     match &place {
@@ -348,15 +348,18 @@ fn of_images(error: storage::Error) -> Failure {
     Failure::new(status, error)
 }
 
-/// Why a study could not be conducted to its end.
-fn broken_off(error: conductor::Error) -> Failure {
+/// Why a study could not be conducted to its end, and the way on.
+fn broken_off(error: conductor::Error, is_member: bool) -> Failure {
     if !matches!(error, conductor::Error::Bench(bench::Error::Input(_))) {
         return error.into();
     }
-    Failure::new(Status::BadStudy, error).hint(
+    Failure::new(Status::BadStudy, error).hint(if is_member {
+        "what was measured is kept; put back what the file held, and the same command goes on, or begin the whole fleet anew with a copy of \
+         the file: a merge refuses members that read other files"
+    } else {
         "what was measured is kept; copy a file that something still writes to, such as a server's log, name the copy in the study, and \
-         begin anew with --results FILE, or go on all the same by the same command with --accept-changes",
-    )
+         begin anew with --results FILE, or go on all the same by the same command with --accept-changes"
+    })
 }
 
 /// Whether a change says that the work folder lies on another disk.

@@ -239,6 +239,10 @@ fn no_trial_reads_another_file_than_the_one_before_it() {
     let said = world.surefoot(&["run", "changed.toml"]).status(2);
     said.says("look.sql is not what it was when the session began").says("name the copy in the study");
     world.surefoot(&["run", "changed.toml"]).status(2).says("input look.sql was ");
+    // Of a fleet, who goes on with another file measures for nothing.
+    let member = world.surefoot(&["run", "changed.toml", "--member", "1/2", "--results", "fleet"]).status(2);
+    let member = member.says("look.sql is not what it was").says("a merge refuses members that read other files");
+    assert!(!member.stderr.contains("--accept-changes"), "{}", member.stderr);
     world.assert_nothing_left();
 }
 
