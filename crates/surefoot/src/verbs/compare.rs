@@ -53,7 +53,7 @@ fn ended(gate: &Gate) -> Result<Status, Failure> {
     if let Some(why) = &gate.mixed {
         let error = anyhow!("--fail-on has no two sides to judge by: {}", why.trim_end_matches('.'));
         let hint = "name neighbours in pairs, side A first: A1 B1 A2 B2; each side's sessions are of one study, and all of one \
-                    `design.order`";
+                    `design.order`: where some machine has no room for turns, `--set design.order=blocks`";
         return Err(Failure::new(Status::BadStudy, error).hint(hint));
     }
     gate.unmeasured.iter().chain(gate.worse.iter().flatten()).for_each(|line| eprintln!("{}", report::printable(line)));
@@ -98,6 +98,9 @@ mod tests {
         }
         let without_verdict = Gate { worse: None, ..gate(&[], &["xfs"]) };
         assert_eq!(ended(&without_verdict).map_err(|failure| failure.status()), Err(Status::BadStudy));
+        let of_two_measures = Gate { mixed: Some("A figure of A is of all turns.".into()), ..gate(&[], &[]) };
+        let said = ended(&of_two_measures).expect_err("no gate stands on it").render(false);
+        assert!(said.contains("of all turns") && said.contains("`--set design.order=blocks`"), "{said}");
     }
 
     #[test]
