@@ -84,7 +84,7 @@ impl Comparison {
     pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
         check_benches(a, b)?;
         let level = Level::of([&a.contents, &b.contents]).expect("two studies");
-        let mut said = [preamble(a, b), alone([&[a], &[b]])].concat();
+        let mut said = [preamble(a, b), power_cuts::differing([&[a], &[b]]), alone([&[a], &[b]])].concat();
         said.extend(order::unlike_turns(&[a, b]));
         let unmeasured = gate::unmeasured(&[[a, b]]);
         Ok(Comparison {
@@ -123,6 +123,7 @@ impl Comparison {
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
         let of_one = |side: usize| pairs.iter().map(|pair| &pair[side]).collect::<Vec<_>>();
+        said.extend(power_cuts::differing([&of_one(0), &of_one(1)]));
         said.extend(alone([&of_one(0), &of_one(1)]));
         said.extend(order::unlike_turns(&all));
         said.extend(order::always_first(pairs));

@@ -1,6 +1,5 @@
 //! What differs between two results, or between sessions of one side, beside their figures: said before these.
 
-use super::power_cuts;
 use crate::bench::note;
 use crate::input::Input;
 use crate::number::{date, words};
@@ -43,7 +42,6 @@ pub(super) fn preamble(a: &Input, b: &Input) -> Vec<String> {
     if more > 0 {
         lines.push(format!("{more} more machine facts differ."));
     }
-    lines.extend(power_cuts::differing(a, b));
     lines
 }
 

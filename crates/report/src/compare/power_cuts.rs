@@ -2,22 +2,35 @@
 
 use crate::input::Input;
 use crate::safety::cell;
-use analysis::unpaired::parts;
-use observe::safety::Safety;
+use observe::safety::{Grade, Safety};
+use std::collections::BTreeMap;
 
-/// A line for each scenario that is held to another class, with the disks where these differ, too.
-pub(super) fn differing(a: &Input, b: &Input) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (part, other) in parts(a.view(), b.view()) {
+/// A line for each scenario that is held to another class, with the disks where these differ, too. Of several sessions a side the worst
+/// counts: power cuts need not be measured in each.
+pub(super) fn differing(sides: [&[&Input]; 2]) -> Vec<String> {
+    let [of_a, of_b] = sides.map(worst);
+    let both = of_a.into_iter().filter_map(|(scenario, first)| Some((scenario.1, first, *of_b.get(&scenario)?)));
+    let other = both.filter(|(_, first, second)| first.held_to() != second.held_to());
+    other.map(|(label, first, second)| line(label, first, second)).collect()
+}
+
+/// What each scenario, by its workload and label, was found to lose.
+fn worst<'a>(side: &[&'a Input]) -> BTreeMap<(&'a str, &'a str), &'a Safety> {
+    let mut worst: BTreeMap<(&str, &str), &Safety> = BTreeMap::new();
+    for part in side.iter().flat_map(|input| &input.view().parts) {
         for row in part.rows.iter().filter(|row| !row.control) {
-            let later = other.row(&row.label).and_then(|later| later.power_cut.as_ref());
-            let Some((first, second)) = row.power_cut.as_ref().zip(later) else { continue };
-            if first.held_to() != second.held_to() {
-                lines.push(line(&row.label, first, second));
+            let Some(found) = &row.power_cut else { continue };
+            let known = worst.entry((&*part.workload, &*row.label)).or_insert(found);
+            if badness(known) < badness(found) {
+                *known = found;
             }
         }
     }
-    lines
+    worst
+}
+
+fn badness(found: &Safety) -> (Grade, u64) {
+    (found.held_to(), found.worst_lost_commits)
 }
 
 fn line(label: &str, first: &Safety, second: &Safety) -> String {

@@ -113,6 +113,20 @@ fn two_results_say_where_a_power_cut_takes_another_class() {
     assert!(!compared(&earlier(), &earlier()).contains("after a power cut"));
 }
 
+/// The last pair of sessions was looked at alone.
+#[test]
+fn of_sessions_one_tells_what_a_power_cut_takes() {
+    let session =
+        |hour: f64, grades: &[(&str, Grade)]| input(grades, |contents| contents.study.created += hour * 3600.0);
+    let pairs = [
+        [session(0.0, &[("ext4", Grade::A)]), session(1.0, &[("ext4", Grade::F)])],
+        [session(2.0, &[]), session(3.0, &[("ext4", Grade::C)])],
+    ];
+    let text = report::Comparison::of_sessions(&pairs).expect("all ran on the host").text();
+    let said = "ext4 after a power cut: A · lost nothing in 1,229 images → F · 5 of 400 wrong without a word\n";
+    assert!(text.contains(said) && text.matches("after a power cut").count() == 1, "{text}");
+}
+
 #[test]
 fn a_narrow_terminal_keeps_what_was_measured() {
     let text = report::terminal(&input(&ALL, |_| ()), 100, false);
