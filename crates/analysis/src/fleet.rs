@@ -13,7 +13,7 @@ pub use limits::{FleetLimit, Shown};
 
 use crate::conditions::IsChoice;
 use crate::looks::{self, Answer};
-use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, Scenario, TrialState};
+use ledger::model::{Contents, Host, Scenario, TrialState};
 use observe::metric::Metric;
 use stats::eliminate::FIRST_LOOK;
 use stats::hosts::OverHosts;
@@ -264,14 +264,11 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         // Each member measures all scenarios: who was ended before has no word of the rest.
         let (cuts, faults) = (&contents.safety, &contents.faults);
         let no_power_cut = |scenario: &Scenario| {
-            let is_own = |one: &MeasuredSafety| one.member == Some(number) && one.scenario == scenario.label;
-            let of_it = |one: &&MeasuredSafety| is_own(one) && contents.is_counted_cut(one);
-            let last = cuts.iter().rfind(of_it);
+            let last = contents.last_cut(&scenario.label, Some(number));
             !scenario.control && last.map_or(!cuts.is_empty(), |last| last.safety.is_none())
         };
         let no_failing_disk = |scenario: &Scenario| {
-            let of_it = |one: &&MeasuredFaults| one.member == Some(number) && one.scenario == scenario.label;
-            let last = faults.iter().rfind(of_it);
+            let last = contents.last_faults(&scenario.label, Some(number));
             !scenario.control && last.map_or(!faults.is_empty(), |last| last.faults.is_none())
         };
         let unmeasured = [(Harm::PowerCut, among(&no_power_cut)), (Harm::FailingDisk, among(&no_failing_disk))];

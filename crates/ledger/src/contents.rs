@@ -86,9 +86,21 @@ impl Contents {
 
     /// Whether what was measured of power cuts counts. Classes on unlike disks are not compared: what was measured as the study asked before it was
     /// changed counts only where it was bad.
-    pub fn is_counted_cut(&self, measured: &MeasuredSafety) -> bool {
+    fn is_counted_cut(&self, measured: &MeasuredSafety) -> bool {
         let is_same = |last: &MeasuredSafety| self.asks_the_same(&measured.scenario, &measured.asked, &last.asked);
         is_bad_cut(measured) || self.safety.last().is_some_and(is_same)
+    }
+
+    /// What came last of a scenario's power cuts on a machine. Where that failed, damage that was found before counts in its place
+    /// ([`Contents::safety_of`]), and it is a hole all the same.
+    pub fn last_cut(&self, label: &str, member: Option<u32>) -> Option<&MeasuredSafety> {
+        let is_its = |one: &MeasuredSafety| one.scenario == label && one.member == member;
+        self.safety.iter().rfind(|one| is_its(one) && self.is_counted_cut(one))
+    }
+
+    /// As [`Contents::last_cut`], of failing disks.
+    pub fn last_faults(&self, label: &str, member: Option<u32>) -> Option<&MeasuredFaults> {
+        self.faults.iter().rfind(|one| one.scenario == label && one.member == member)
     }
 
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's

@@ -82,12 +82,14 @@ pub use warnings::RUN_SECONDS_MIN;
 /// Fewer rounds than this claim no difference.
 pub const ROUNDS_FOR_CLAIMS: usize = analysis::judge::ROUNDS_FOR_CLAIMS;
 
-/// Whether trials failed, or what a power cut takes or a failing disk does could not be measured to the end, so that the answer has holes.
+/// Whether trials failed, or what a power cut takes or a failing disk does could not be measured to the end, so that the answer has holes: also
+/// where damage that was found before counts.
 pub fn has_holes(input: &Input) -> bool {
     let contents = &input.contents;
-    let is_unmeasured = |scenario| {
-        let of_power_cuts = contents.safety_of(scenario).is_some_and(|measured| measured.safety.is_none());
-        of_power_cuts || contents.faults_of(scenario).is_some_and(|measured| !measured.is_whole())
+    let member = contents.members.first().map(|member| member.number);
+    let is_unmeasured = |scenario: &ledger::model::Scenario| {
+        let of_power_cuts = contents.last_cut(&scenario.label, member).is_some_and(|last| last.safety.is_none());
+        of_power_cuts || contents.last_faults(&scenario.label, member).is_some_and(|last| !last.is_whole())
     };
     !input::Counting::of(contents).failed.is_empty() || contents.scenarios.iter().any(is_unmeasured)
 }

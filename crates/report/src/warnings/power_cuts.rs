@@ -5,11 +5,17 @@ use ledger::model::{Contents, MeasuredSafety};
 use observe::safety::Safety;
 use std::collections::BTreeMap;
 
-/// Of a study; of each scenario the last measurement counts.
+/// Of a study; of each scenario the last measurement counts, and of those that failed what was damaged before.
 pub fn of(contents: &Contents) -> Vec<Warning> {
-    let scenarios = contents.scenarios.iter().filter(|scenario| !scenario.control);
-    let measured: Vec<&MeasuredSafety> = scenarios.filter_map(|scenario| contents.safety_of(scenario)).collect();
-    missed(&measured).into_iter().chain(not_measured(&measured)).collect()
+    let scenarios = || contents.scenarios.iter().filter(|scenario| !scenario.control);
+    let measured: Vec<&MeasuredSafety> = scenarios().filter_map(|scenario| contents.safety_of(scenario)).collect();
+    let member = contents.members.first().map(|member| member.number);
+    let last: Vec<&MeasuredSafety> =
+        scenarios().filter_map(|scenario| contents.last_cut(&scenario.label, member)).collect();
+    let is_damaged = |failed: &MeasuredSafety| {
+        measured.iter().any(|counts| counts.scenario == failed.scenario && counts.safety.is_some())
+    };
+    missed(&measured).into_iter().chain(not_measured(&last, is_damaged)).collect()
 }
 
 /// Images drawn at random came out as the search had not found; how many of how many with which scenario.
@@ -27,10 +33,12 @@ fn missed(measured: &[&MeasuredSafety]) -> Option<Warning> {
     })
 }
 
-/// Scenarios of which it could not be measured, by what went wrong.
-fn not_measured(measured: &[&MeasuredSafety]) -> Option<Warning> {
+/// Scenarios of which it could not be measured, by what went wrong. Of some it may be known all the same that they were damaged.
+fn not_measured(last: &[&MeasuredSafety], is_damaged: impl Fn(&MeasuredSafety) -> bool) -> Option<Warning> {
     let mut causes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (of, failure) in measured.iter().filter_map(|of| Some((of, of.failure.as_ref()?))) {
+    let mut is_any_damaged = false;
+    for (of, failure) in last.iter().filter_map(|of| Some((of, of.failure.as_ref()?))) {
+        is_any_damaged |= is_damaged(of);
         let cause = format!("{}: {}", failure.step, failure.causes.last().map_or("no cause", String::as_str));
         causes.entry(cause).or_default().push(of.scenario.clone());
     }
@@ -39,7 +47,10 @@ fn not_measured(measured: &[&MeasuredSafety]) -> Option<Warning> {
     let scenarios = in_scenarios(causes.values().map(Vec::len).sum());
     (!named.is_empty()).then(|| Warning {
         seen: format!("what a power cut takes was not measured with {}", named.join("; ")),
-        effect: "Only what the settings promise is known of it.",
+        effect: match is_any_damaged {
+            true => "Only what the settings promise is known of it, and the damage that was found before.",
+            false => "Only what the settings promise is known of it.",
+        },
         remedy: "Mend the cause and run the same command with `--retry-failed`.",
         brief: Some(format!("what a power cut takes from {scenarios} could not be measured.")),
     })

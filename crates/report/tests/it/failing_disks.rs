@@ -62,6 +62,16 @@ fn a_search_that_ended_early_is_a_hole() {
     assert!(report::has_holes(&input(&[("ext4", early)])));
 }
 
+/// What had been lost counts on, and nothing said that it was looked for in vain since.
+#[test]
+fn a_search_that_failed_after_a_loss_is_a_hole() {
+    let mut input = input(&[("ext4", found(&[("flush-error", Consequence::Lost)]))]);
+    assert!(!report::has_holes(&input));
+    let failed = MeasuredFaults { faults: None, ..input.contents.faults[0].clone() };
+    input.contents.faults.push(failed);
+    assert!(report::has_holes(&input));
+}
+
 #[test]
 fn a_pick_that_loses_silently_is_not_picked_without_a_word() {
     expect![[r#"

@@ -426,3 +426,23 @@ fn a_failed_measurement_and_a_hole_in_the_search_are_warnings() {
         "{seen:?}"
     );
 }
+
+/// The damage counts on, and neither status nor warning said that it was looked for in vain since.
+#[test]
+fn a_measurement_that_failed_after_damage_is_a_hole() {
+    let damaged = |is_failed: bool| {
+        input(&[("ext4", Grade::E)], |contents| {
+            if is_failed {
+                let failure = Failure { step: "record".into(), causes: vec!["no room".into()], log: String::new() };
+                let (safety, failure) = (None, Some(failure));
+                contents.safety.push(MeasuredSafety { safety, failure, ..contents.safety[0].clone() });
+            }
+        })
+    };
+    assert!(!report::has_holes(&damaged(false)));
+    let failed = damaged(true);
+    assert!(report::has_holes(&failed));
+    let warnings = export::json(&failed)["warnings"].to_string();
+    assert!(warnings.contains("what a power cut takes was not measured with ext4 (record: no room)"), "{warnings}");
+    assert!(warnings.contains("and the damage that was found before"), "{warnings}");
+}
