@@ -229,7 +229,8 @@ fn look(path: &Path) -> Result<Looked, Error> {
          (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)"
     );
     let ended: BTreeMap<u32, u32> = by_member(&reader, &ended)?;
-    let [cuts, faults] = [harms(&reader, "safety")?, harms(&reader, "faults")?];
+    // Whether these are damaged is found out when they are copied: then the file that is written anew may hold them.
+    let [cuts, faults] = ["safety", "faults"].map(|table| harms(&reader, table).unwrap_or_default());
     let started = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
     let started: BTreeMap<u32, f64> = by_member(&reader, started)?;
     let start = |member: Member| {

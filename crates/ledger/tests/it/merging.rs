@@ -359,22 +359,29 @@ fn a_damaged_row_costs_its_file_and_the_next_start_of_its_member_takes_its_place
 /// A file's disk may lose bytes after its first merge: then the answer holds the only whole copy.
 #[test]
 fn what_an_answer_holds_outlives_damage_to_the_file_that_it_came_from() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (damaged, target) = (folder.path().join("damaged"), folder.path().join("fleet.surefoot"));
-    std::fs::copy(&POOL.files[3], &damaged).expect("copied");
-    let files = [POOL.files[0].clone(), damaged.clone()];
-    merge(&files, &target).expect("one fleet");
-    let before = json(&target);
-    let damage = "UPDATE note SET value = 7 WHERE id = (SELECT max(id) FROM note)";
-    rusqlite::Connection::open(&damaged).and_then(|file| file.execute_batch(damage)).expect("changed");
-    let merged = merge(&files, &target).expect("the answer is whole");
-    assert_eq!((merged.members.len(), merged.broken.len()), (2, 1), "{:?}", merged.broken);
-    assert_eq!(json(&target), before);
-    // Where it is damaged, too, nothing is written over.
-    rusqlite::Connection::open(&target).and_then(|file| file.execute_batch(damage)).expect("changed");
-    let before = std::fs::read(&target).expect("readable");
-    merge(&files, &target).expect_err("it is nowhere whole");
-    assert_eq!(std::fs::read(&target).expect("readable"), before);
+    let note = "UPDATE note SET value = 7 WHERE id = (SELECT max(id) FROM note)";
+    // By what they hold of power cuts starts are ranked, too.
+    for damage in [note, "UPDATE safety SET json = '{'"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (damaged, target) = (folder.path().join("damaged"), folder.path().join("fleet.surefoot"));
+        std::fs::copy(&POOL.files[3], &damaged).expect("copied");
+        let mut writer = Writer::create_or_open(&damaged).expect("it opens");
+        writer.begin_session(&BTreeMap::new(), 10.0).expect("written");
+        writer.safety(&safety(SCENARIOS[0])).expect("written");
+        drop(writer);
+        let files = [POOL.files[0].clone(), damaged.clone()];
+        merge(&files, &target).expect("one fleet");
+        let before = json(&target);
+        rusqlite::Connection::open(&damaged).and_then(|file| file.execute_batch(damage)).expect("changed");
+        let merged = merge(&files, &target).expect("the answer is whole");
+        assert_eq!((merged.members.len(), merged.broken.len()), (2, 1), "{damage}: {:?}", merged.broken);
+        assert_eq!(json(&target), before);
+        // Where it is damaged, too, nothing is written over.
+        rusqlite::Connection::open(&target).and_then(|file| file.execute_batch(damage)).expect("changed");
+        let before = std::fs::read(&target).expect("readable");
+        merge(&files, &target).expect_err("it is nowhere whole");
+        assert_eq!(std::fs::read(&target).expect("readable"), before);
+    }
 }
 
 /// What a kill left beside a file that somebody removed: SQLite would take it for the answer's own.
