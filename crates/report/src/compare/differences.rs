@@ -89,7 +89,8 @@ fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
     let shown = |value: Option<&String>| value.map_or("–".to_string(), Clone::clone);
     let differ = names.into_iter().filter(|name| first.get(*name) != second.get(*name));
     let of_machine = differ.map(|name| format!("{name}: {} → {}", shown(first.get(name)), shown(second.get(name))));
-    of_machine.chain(differing_versions(a, b)).collect()
+    // First, as only some facts are shown of two machines.
+    differing_versions(a, b).into_iter().chain(of_machine).collect()
 }
 
 /// Of the servers and filesystems that both measured.

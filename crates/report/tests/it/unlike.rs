@@ -69,6 +69,11 @@ fn another_server_or_module_is_said() {
     assert!(text(same, same).contains(EQUAL), "{}", text(same, same));
     let upgraded = text(same, ["16.3", "build 3fa9"]);
     assert!(upgraded.contains("postgres.version: 15.14 → 16.3") && !upgraded.contains("ext4.module"), "{upgraded}");
+    let [first, mut elsewhere] = [measured(0.0, same), measured(1.0, ["16.3", "build 3fa9"])];
+    let facts = (0..30).map(|number| (format!("cpu.fact{number}"), "other".to_string()));
+    elsewhere.contents.sessions.last_mut().expect("a session").machine.extend(facts);
+    let elsewhere = Comparison::of(&first, &elsewhere).expect("both ran on the host").text();
+    assert!(elsewhere.contains("postgres.version: 15.14 → 16.3") && elsewhere.contains("more machine facts differ"));
     let patched = text(same, ["15.14", "build 01b2"]);
     assert!(patched.contains("ext4.module: build 3fa9 → build 01b2") && !patched.contains(EQUAL), "{patched}");
 }
