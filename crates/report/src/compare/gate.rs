@@ -1,5 +1,5 @@
 //! What `--fail-on` asks: what is worse by so much, what worked in the first result and does not in the second, which has no ratio, or
-//! whose ratio says nothing of it, and what the second one was to measure and has no figure of.
+//! whose ratio says nothing of it, and what the second one was to measure and did not, or not to the end.
 
 use super::{Comparison, Line, Workload};
 use crate::input::Input;
@@ -24,7 +24,7 @@ pub struct Gate {
     pub mixed: Option<String>,
     /// What is worse, or does not work any more, a sentence each; none: no primary figure has a verdict.
     pub worse: Option<Vec<String>>,
-    /// What the second side was to measure as the first did, and has no figure of, a sentence each.
+    /// What the second side was to measure as the first did, and has no figure of, or in too few rounds for a verdict, a sentence each.
     pub unmeasured: Vec<String>,
 }
 
@@ -55,7 +55,8 @@ impl Comparison {
         let unmeasured = unmeasured.map(|(workload, label)| {
             format!("{workload}: {label} has no figure in B, which was to measure it: whether it is worse is not known")
         });
-        Gate { slower_by, mixed: self.mixed.clone(), worse: self.worse_by(slower_by), unmeasured: unmeasured.collect() }
+        let unmeasured = unmeasured.chain(self.workloads.iter().flat_map(Workload::unfinished)).collect();
+        Gate { slower_by, mixed: self.mixed.clone(), worse: self.worse_by(slower_by), unmeasured }
     }
 }
 
@@ -94,6 +95,23 @@ impl Workload {
         // Of several sessions one that has a single round may have lost it by an accident.
         let is_worse = || self.failing.get(label).is_some_and(|found| found.is_worse());
         self.failed.get(label).is_some_and(|count| *count == sessions || is_worse())
+    }
+
+    /// What the first has rounds enough of for a verdict, and the second not, a sentence each. What fails or stalls there is worse, and named as
+    /// that. Of sessions one may lack it by an accident.
+    fn unfinished(&self) -> impl Iterator<Item = String> {
+        let is_failing = |line: &Line| self.failing.get(&line.label).is_some_and(|found| found.is_worse());
+        let is_unfinished = move |line: &&Line| {
+            let [in_a, in_b] = [&line.sides.earlier, &line.sides.later].map(|values| values.len() >= ROUNDS_FOR_CLAIMS);
+            line.is_primary && !line.sides.are_sessions && in_a && !in_b && !line.has_stalled() && !is_failing(line)
+        };
+        self.lines.iter().filter(is_unfinished).map(move |line| {
+            let rounds = line.sides.later.len();
+            format!(
+                "{}: {} has {rounds} of the {ROUNDS_FOR_CLAIMS} rounds in B that a verdict takes: whether it is worse is not known",
+                self.name, line.label
+            )
+        })
     }
 
     /// A sentence each. More errors are shown by one-sided tests at `level`.

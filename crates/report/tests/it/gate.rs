@@ -1,4 +1,4 @@
-//! What `compare --fail-on` is told of scenarios that the second side has no figure of.
+//! What `compare --fail-on` is told of scenarios that the second side has no figure of, or too few for a verdict.
 
 use crate::fixture::{self, Row, Table};
 use ledger::model::{Asked, Contents, TrialState};
@@ -49,6 +49,19 @@ fn what_was_to_be_measured_and_was_not_is_no_pass() {
     lacking.study.asked = vec![Asked { left_out: vec![("xfs".into(), "mkfs.xfs".into())], ..Asked::default() }];
     assert_eq!(gate(lacking).unmeasured, said);
     assert!(gate(whole(1.0)).is_passed());
+}
+
+/// Broken off amid the fourth round: ext4 had a verdict, and a loss of xfs of any size passed.
+#[test]
+fn what_has_too_few_rounds_for_a_verdict_is_no_pass() {
+    let mut broken_off = whole(1.0);
+    let last = broken_off.trials.iter().position(|trial| trial.scenario == "xfs" && trial.round == 3);
+    let last = broken_off.trials.remove(last.expect("four rounds")).id;
+    broken_off.runs.retain(|run| run.trial != last);
+    let broken_off = gate(broken_off);
+    assert_eq!((&broken_off.worse, broken_off.is_passed()), (&Some(Vec::new()), false));
+    let said = "oltp: xfs has 3 of the 4 rounds in B that a verdict takes: whether it is worse is not known";
+    assert_eq!(broken_off.unmeasured, [said]);
 }
 
 #[test]
