@@ -71,7 +71,7 @@ pub struct Part {
     pub without_disturbed: Option<Without>,
     /// Whether scenarios differ in what a power cut may take, so that not all of them may be picked.
     pub durability_differs: bool,
-    /// What a power cut was measured to take: the classes that may be picked, where the study names them and any was measured.
+    /// What a power cut was measured to take: the classes that may be picked, where the study names them and any was asked for.
     pub allowed: Option<Vec<Grade>>,
     /// Two-sided confidence.
     pub confidence: f64,

@@ -55,7 +55,8 @@ impl Comparison {
         let unmeasured = unmeasured.map(|(workload, label)| {
             format!("{workload}: {label} has no figure in B, which was to measure it: whether it is worse is not known")
         });
-        let unmeasured = unmeasured.chain(self.workloads.iter().flat_map(Workload::unfinished)).collect();
+        let unfinished = self.workloads.iter().flat_map(|workload| workload.unfinished(self.sessions));
+        let unmeasured = unmeasured.chain(unfinished).collect();
         Gate { slower_by, mixed: self.mixed.clone(), worse: self.worse_by(slower_by), unmeasured }
     }
 }
@@ -97,20 +98,26 @@ impl Workload {
         self.failed.get(label).is_some_and(|count| *count == sessions || is_worse())
     }
 
-    /// What the first has rounds enough of for a verdict, and the second not, a sentence each. What fails or stalls there is worse, and named as
-    /// that. Of sessions one may lack it by an accident.
-    fn unfinished(&self) -> impl Iterator<Item = String> {
-        let is_failing = |line: &Line| self.failing.get(&line.label).is_some_and(|found| found.is_worse());
-        let is_unfinished = move |line: &&Line| {
-            let [in_a, in_b] = [&line.sides.earlier, &line.sides.later].map(|values| values.len() >= ROUNDS_FOR_CLAIMS);
-            line.is_primary && !line.sides.are_sessions && in_a && !in_b && !line.has_stalled() && !is_failing(line)
+    /// What there is enough of for a verdict in the first, and too little in the second; of sessions what too few pairs have. A sentence each. What
+    /// fails or stalls is worse and named as that, or an accident.
+    fn unfinished(&self, sessions: usize) -> impl Iterator<Item = String> {
+        let has_failed = |line: &Line| {
+            let is_failing = || self.failing.get(&line.label).is_some_and(|found| found.is_worse());
+            self.failed.contains_key(&line.label) || line.has_stalled() || is_failing()
         };
-        self.lines.iter().filter(is_unfinished).map(move |line| {
-            let rounds = line.sides.later.len();
-            format!(
-                "{}: {} has {rounds} of the {ROUNDS_FOR_CLAIMS} rounds in B that a verdict takes: whether it is worse is not known",
+        let few = move |line: &Line| {
+            let [in_a, in_b] = [&line.sides.earlier, &line.sides.later].map(Vec::len);
+            let (wanted, what) =
+                if line.sides.are_sessions { (sessions, "pairs of sessions") } else { (in_a, "rounds in B") };
+            let is_few = line.is_primary && wanted >= ROUNDS_FOR_CLAIMS && in_b < ROUNDS_FOR_CLAIMS;
+            (is_few && !has_failed(line)).then_some((in_b, what))
+        };
+        self.lines.iter().filter_map(move |line| {
+            let (count, what) = few(line)?;
+            Some(format!(
+                "{}: {} has {count} of the {ROUNDS_FOR_CLAIMS} {what} that a verdict takes: whether it is worse is not known",
                 self.name, line.label
-            )
+            ))
         })
     }
 
