@@ -52,6 +52,17 @@ impl Confirmation {
         self.failed.get(label).copied().unwrap_or(0)
     }
 
+    /// In how many of them each failed that was measured here.
+    fn failed_together(&self) -> usize {
+        let has_none = self.centres.keys().any(|label| self.failed_of(label) == 0);
+        self.failed.values().copied().min().filter(|_| !has_none).unwrap_or(0)
+    }
+
+    /// The same, for one of them; 0 for any other.
+    pub fn failed_with(&self, label: &str) -> usize {
+        self.failed_of(label).min(self.failed_together())
+    }
+
     /// In how many the pick did, where that is no accident.
     pub fn failures_of_pick(&self) -> Option<usize> {
         Some(self.failed_of(&self.pick)).filter(|failed| *failed > ACCIDENTS)

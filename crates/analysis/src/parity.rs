@@ -67,7 +67,7 @@ pub struct Standing {
     pub class: Class,
     /// What went wrong of what was asked of it.
     pub errors: Errors,
-    /// Main rounds in which it failed.
+    /// Rounds in which it failed.
     pub failed: usize,
 }
 

@@ -57,6 +57,8 @@ pub struct Row {
     pub failed: usize,
     /// Rounds in which it failed, new ones among them, with those that it had no more trial in for that.
     pub failed_rounds: usize,
+    /// Of these, new rounds in which all failed that were measured in them: they say nothing of it beside one that was not.
+    pub failed_together: usize,
     /// That it was shown to be worse than another, and how far.
     pub worse: Option<Worse>,
     /// Whether it is a choice again though it was measured no further: who made it fall out is no choice itself, by what was known later.
@@ -151,6 +153,11 @@ impl Row {
     /// Whether another that is as safe had fewer errors, or failed less often.
     pub fn is_behind(&self) -> bool {
         self.has_more_errors_than.is_some() || self.fails_more_than.is_some()
+    }
+
+    /// Rounds in which it failed, as they are held against those of others.
+    pub fn failed_by_itself(&self) -> usize {
+        self.failed_rounds.saturating_sub(self.failed_together)
     }
 
     /// The share of what was asked of it that went wrong.

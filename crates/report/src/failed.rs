@@ -30,10 +30,14 @@ pub fn of_picks(part: &Part, name: impl Fn(&Row) -> String) -> Option<String> {
     let failed: Vec<&&Row> = picks.iter().filter(|row| row.failed_rounds > 0).collect();
     let said = failed.iter().map(|row| format!("{} failed in {}", name(row), rounds(row)));
     let said: Vec<String> = said.collect();
-    let is_beaten =
-        |pick: &&&Row| part.beside(pick).any(|row| !row.is_out_beside(pick) && row.failed_rounds < pick.failed_rounds);
+    let is_beaten = |pick: &&&Row| {
+        part.beside(pick).any(|row| !row.is_out_beside(pick) && row.failed_by_itself() < pick.failed_by_itself())
+    };
     let seldom = match part.has_choice() {
         true if failed.iter().any(is_beaten) => ", and others in one less, which may be an accident",
+        true if failed.iter().any(|pick| pick.failed_together > 0) => {
+            ", in the new ones as all did that were measured in them"
+        }
         true => ", and no other that could be picked in fewer",
         false => "",
     };

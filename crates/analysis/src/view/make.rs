@@ -77,9 +77,9 @@ impl Machine {
     }
 }
 
-/// In how many new rounds a scenario failed.
-fn failed_anew(confirmations: &[Confirmation], label: &str) -> usize {
-    confirmations.iter().map(|confirmation| confirmation.failed_of(label)).max().unwrap_or(0)
+/// The most of these counts of new rounds: a scenario may be confirmed under one condition of the load only.
+fn most(confirmations: &[Confirmation], count: impl Fn(&Confirmation) -> usize) -> usize {
+    confirmations.iter().map(count).max().unwrap_or(0)
 }
 
 /// `[round][scenario]`: each trial is one number.
@@ -111,7 +111,9 @@ fn part(read: &Read, machine: &Machine, workload: &str, (is_choice, screen): (Is
         index: *index,
         baseline: Some(&scenario.label) == baseline.as_ref(),
         confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
-        failed_rounds: machine.failed_rounds(&scenario.label) + failed_anew(&confirmations, &scenario.label),
+        failed_rounds: machine.failed_rounds(&scenario.label)
+            + most(&confirmations, |of| of.failed_of(&scenario.label)),
+        failed_together: most(&confirmations, |of| of.failed_with(&scenario.label)),
         stalls: self::stalls(read, scenario, more_is_better)
             .filter(|_| counts_stalls(contents, &rounds, (column, *index))),
         slow: slow(read, scenario, more_is_better, |phase| phase == Phase::Main),
@@ -232,6 +234,7 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         slow: None,
         failed: counting.failed_of(&label),
         failed_rounds: machine.failed_rounds(&label),
+        failed_together: 0,
         worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
         is_back: false,
         confirmed: None,
@@ -277,7 +280,7 @@ fn mark_behind(rows: &mut [Row], conditions: &[String], alpha: f64) {
     let competes = |row: &Row| is_measured(&row) && row.competes_in == Some(safest) && row.stalls.is_none();
     let standing = |row: &Row| {
         let errors = row.errors.clone().unwrap_or_default();
-        competes(row).then_some(Standing { class: safest, errors, failed: row.failed_rounds })
+        competes(row).then_some(Standing { class: safest, errors, failed: row.failed_by_itself() })
     };
     let standings: Vec<Option<Standing>> = rows.iter().map(standing).collect();
     let all: BTreeSet<Vec<Option<String>>> = rows.iter().map(given).collect();

@@ -140,6 +140,7 @@ mod tests {
             centre: centre(vec![mean], 0.95),
             failed: 0,
             failed_rounds: 0,
+            failed_together: 0,
             worse: None,
             is_back: false,
             confirmed: None,

@@ -137,6 +137,31 @@ fn who_fails_in_new_rounds_is_no_choice() {
     assert!(whole.contains("; not confirmed, as xfs failed in 2 of 2 new rounds."), "{whole}");
 }
 
+/// A disk that was full, or the like. One was recommended that nobody had measured anew, as it had failed in none of them.
+#[test]
+fn what_makes_all_fail_in_new_rounds_leaves_the_pick() {
+    let mut contents = tuned(NEW, 6);
+    contents.study.analysis.mode = Mode::Full;
+    contents.decisions.retain(|decision| matches!(decision, Decision::Confirm(_)));
+    let of_btrfs: Vec<i64> =
+        contents.trials.iter().filter(|trial| trial.scenario == "btrfs").map(|trial| trial.id).collect();
+    for run in contents.runs.iter_mut().filter(|run| of_btrfs.contains(&run.trial)) {
+        run.metrics.values_mut().for_each(|value| *value *= 0.9);
+    }
+    for label in ["xfs", "f2fs", "ext4"] {
+        fail_in_new_rounds(&mut contents, label, &[0, 1], 2);
+    }
+    let whole = report::answer(&input(contents.clone())).join(" ");
+    assert!(whole.contains("; not confirmed, as xfs failed in 2 of 2 new rounds."), "{whole}");
+    assert!(!whole.contains("others failed in fewer rounds"), "{whole}");
+    let said = short(contents);
+    assert!(said.starts_with("xfs or f2fs: neither is ruled out as the fastest."), "{said}");
+    assert!(
+        said.contains("xfs failed in 2 of 10 rounds, in the new ones as all did that were measured in them."),
+        "{said}"
+    );
+}
+
 /// It waited for a round that never came: "in 5 of 6 new rounds so far".
 #[test]
 fn a_new_round_in_which_the_pick_failed_by_an_accident_is_over() {
