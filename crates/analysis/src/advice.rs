@@ -146,10 +146,11 @@ impl Part {
         })
     }
 
-    /// Whether a scenario could be picked in place of this pick: the baseline is measured anew, too, where it can't.
+    /// Whether a scenario could be picked in place of this pick: the baseline is measured anew, too, where it can't. Nor can who stalled.
     pub fn could_replace<'a>(&'a self, confirmation: &'a Confirmation) -> impl Fn(&str) -> bool + 'a {
         let pick = self.row(&confirmation.pick);
-        move |label: &str| self.row(label).zip(pick).is_none_or(|(row, pick)| !row.is_out_beside(pick))
+        let could = |row: &Row, pick: &Row| !row.is_out_beside(pick) && row.stalls.is_none();
+        move |label: &str| self.row(label).zip(pick).is_none_or(|(row, pick)| could(row, pick))
     }
 
     /// Whether nobody is left that may be the best, although several were compared.
@@ -189,13 +190,15 @@ impl Part {
         Some(Against { ratio: mean.exp(), low: low.exp(), high: high.exp() })
     }
 
-    /// Who measured most of those beside a pick where that is no choice, and its figure over the pick's, if it is better in the rounds that both have:
-    /// of a machine that drifts the rounds of one alone say nothing.
-    pub fn better_but_out<'a>(&'a self, pick: &'a Row) -> Option<(&'a Row, f64)> {
-        let first = self.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
-        let ratio = self.against(first, pick)?.ratio;
-        let is_better = if self.more_is_better { ratio > 1.0 } else { ratio < 1.0 };
-        is_better.then_some((first, ratio))
+    /// Who ranks before a pick, is no choice, and is better in the rounds that both have, with its figure over the pick's: of a machine that drifts
+    /// the rounds of one alone say nothing.
+    pub fn better_but_out<'a>(&'a self, pick: &'a Row) -> impl Iterator<Item = (&'a Row, f64)> {
+        let before = self.beside(pick).take_while(move |row| row.label != pick.label);
+        before.filter(move |row| row.is_out_beside(pick)).filter_map(move |row| {
+            let ratio = self.against(row, pick)?.ratio;
+            let is_better = if self.more_is_better { ratio > 1.0 } else { ratio < 1.0 };
+            is_better.then_some((row, ratio))
+        })
     }
 
     /// Whether a scenario is shown to be behind another by less than the margin, if at all: by a test at this answer's level, which so many

@@ -68,10 +68,10 @@ impl Confirmation {
         Some(self.failed_of(&self.pick)).filter(|failed| *failed > ACCIDENTS)
     }
 
-    /// Another that did better than the pick here.
-    pub fn ahead(&self, more_is_better: bool) -> Option<&str> {
+    /// Another one that is a choice and did better than the pick here.
+    pub fn ahead(&self, more_is_better: bool, is_choice: impl Fn(&str) -> bool) -> Option<&str> {
         let pick = self.centres.get(&self.pick)?.merit(more_is_better);
-        let mut others = self.centres.iter();
+        let mut others = self.centres.iter().filter(|(label, _)| is_choice(label));
         others.find(|(_, centre)| centre.merit(more_is_better) > pick).map(|(label, _)| label.as_str())
     }
 }

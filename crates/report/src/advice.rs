@@ -233,7 +233,7 @@ fn slower(speed: f64, part: &Part) -> String {
 /// What would be faster, and why it is no choice.
 fn unsafe_but_faster(part: &Part, names: &Names) -> Option<String> {
     let pick = part.pick()?;
-    let (first, _) = part.better_but_out(pick)?;
+    let (first, _) = part.better_but_out(pick).next()?;
     let speed = speed(part, first, pick)?;
     let why = match (&first.has_more_errors_than, &first.power_cut) {
         (Some(_), _) => "more of what was asked for went wrong".into(),

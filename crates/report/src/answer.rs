@@ -249,7 +249,7 @@ fn too_few(bound: f64, part: &Part) -> String {
 /// What would have been picked if neither power cuts nor errors mattered.
 fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
-    let (first, better) = part.better_but_out(pick)?;
+    let (first, better) = part.better_but_out(pick).next()?;
     let ratio = ratio(better);
     let what = if part.choice.is_none() { "that".into() } else { format!("what {} did", pick.marked()) };
     Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first, part)))

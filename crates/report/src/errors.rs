@@ -54,7 +54,7 @@ pub fn others(part: &Part) -> Option<String> {
 /// Who is no choice for this reason, each with a word on it; without the one that the answer says more of. None: nobody.
 pub fn not_picked(part: &Part, is_out: fn(&Row) -> bool, word: fn(&Row) -> String) -> Option<String> {
     let pick = part.pick()?;
-    let said = part.better_but_out(pick).map(|(row, _)| &row.label);
+    let said = part.better_but_out(pick).next().map(|(row, _)| &row.label);
     let out = part.measured().filter(|row| is_out(row) && Some(&row.label) != said);
     let out: Vec<String> = out.map(|row| format!("{} ({})", row.marked(), word(row))).collect();
     (!out.is_empty()).then(|| some_of(&out))

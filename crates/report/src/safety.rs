@@ -207,15 +207,10 @@ fn of_pick(part: &Part) -> Option<String> {
     (!names.is_empty()).then(|| format!("After a power cut: {names}."))
 }
 
-/// Beside the fastest, of which it is said how much faster it was.
+/// Beside the first of them, of which it is said how much faster it was.
 fn also_faster(part: &Part) -> Option<String> {
-    let pick = part.pick()?;
-    // Who ranks before the pick has other rounds, perhaps, and no more speed in those of both.
-    let is_faster =
-        |row: &Row| part.against(row, pick).is_some_and(|against| (against.ratio > 1.0) == part.more_is_better);
-    let before = part.beside(pick).take_while(|row| row.label != pick.label);
-    let names =
-        named(before.skip(1).filter(|row| row.is_out_beside(pick) && row.power_cut.is_some() && is_faster(row)));
+    let others = part.better_but_out(part.pick()?).skip(1).map(|(row, _)| row);
+    let names = named(others.filter(|row| row.power_cut.is_some()));
     (!names.is_empty()).then(|| format!("Faster than the pick, and no choice either: {names}."))
 }
 

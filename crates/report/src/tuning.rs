@@ -80,7 +80,7 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
         }
         if let Some(better) = confirmation.speaks_against(part.could_replace(confirmation)) {
             lines.push(format!("The new rounds speak against the pick: in them {better} was shown to be better."));
-        } else if let Some(ahead) = confirmation.ahead(part.more_is_better) {
+        } else if let Some(ahead) = confirmation.ahead(part.more_is_better, part.could_replace(confirmation)) {
             lines.push(format!(
                 "In the new rounds {ahead} was ahead of {}: the choice between them is open.",
                 confirmation.pick

@@ -82,6 +82,21 @@ fn a_choice_that_is_closed_asks_for_no_more_rounds() {
     }
 }
 
+/// "The choice between them is open", it said of a baseline that loses data, and is fast for that.
+#[test]
+fn what_is_no_choice_leaves_none_open_in_new_rounds() {
+    let said = |is_cut: bool| {
+        let mut contents = tuned(&[("xfs", 1390.0), ("f2fs", 1300.0), ("ext4", 1500.0)], 6);
+        if is_cut {
+            fixture::cut(&mut contents, "ext4", fixture::found(Grade::E));
+        }
+        report::answer(&input(contents)).join(" ")
+    };
+    assert!(said(false).contains("The new rounds speak against the pick: in them ext4 was shown to be better."));
+    let cut = said(true);
+    assert!(!cut.contains("the choice between them is open") && cut.contains(", confirmed in 6 new rounds"), "{cut}");
+}
+
 /// The trials of a scenario in these new rounds failed; in those from `until` on there was none, as it had been given up.
 fn fail_in_new_rounds(contents: &mut Contents, label: &str, failed: &[u32], until: u32) {
     let is_new = |trial: &ledger::model::Trial| trial.phase == Phase::Confirmation && trial.scenario == label;
@@ -182,6 +197,7 @@ fn a_runner_up_that_stalls_in_new_rounds_is_no_rival() {
         assert!(said.starts_with("Use xfs: it is the fastest of the scenarios that did not stall"), "{said}");
         let whole = report::answer(&input(contents)).join(" ");
         assert!(!whole.contains("ruled out as the best"), "{whole}");
+        assert!(whole.contains(", confirmed in 6 new rounds"), "it was left open for good: {whole}");
         assert!(whole.contains("was shown to be the best of the scenarios measured that did not stall"), "{whole}");
     }
 }

@@ -122,17 +122,20 @@ fn who_fails_when_the_machine_is_slow_is_not_called_faster() {
     assert!(full.starts_with("Pick ext4: ") && !full.contains("but is no choice"), "{full}");
     assert!(full.contains("Not picked, as others failed in fewer rounds: btrfs (4 of 8 rounds)."), "{full}");
     // Beside one that is faster, and no choice either.
-    let with_jfs = |factor: f64| {
+    let with = |jfs: f64, factor: f64| {
         let btrfs = failing(Row::new("btrfs", &times(factor).collect::<Vec<f64>>()), 4..8);
-        let jfs: Vec<f64> = times(2.0).collect();
+        let jfs: Vec<f64> = times(jfs).collect();
         let table = study(vec![Row::new("ext4", &level), Row::new("jfs", &jfs), btrfs]);
         let mut contents = fixture::contents(&table);
         ["jfs", "btrfs"].iter().for_each(|label| fixture::cut(&mut contents, label, fixture::found(Grade::E)));
         report::answer(&fixture::input_of(contents, &table)).join(" ")
     };
-    let (slow, fast) = (with_jfs(0.9), with_jfs(1.2));
+    let (slow, fast) = (with(2.0, 0.9), with(2.0, 1.2));
     assert!(slow.contains("jfs measured 2.00× that, but is no choice") && !slow.contains("Faster than"), "{slow}");
     assert!(fast.contains("Faster than the pick, and no choice either: btrfs"), "{fast}");
+    // Who only ranks before it hides nobody: it was "no choice either", beside none.
+    let hidden = with(1.1, 0.9);
+    assert!(hidden.contains("jfs measured 1.10× that, but is no choice") && !hidden.contains("either"), "{hidden}");
 }
 
 /// Of a filesystem with a buffer.
