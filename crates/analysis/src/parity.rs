@@ -80,7 +80,7 @@ impl Standing {
 }
 
 /// So many rounds more may have failed by an accident of surefoot's, of the machine's or of a full disk's.
-pub(crate) const ACCIDENTS: usize = 1;
+pub const ACCIDENTS: usize = 1;
 
 /// Why a scenario is no choice beside an equally safe one, which is named by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,9 +24,12 @@ pub fn short_cell(row: &Row) -> String {
 
 /// Beside a speed in a sentence: "; 3.1 % of what was asked for went wrong (120 wrong status)".
 pub fn beside_speed(row: &Row) -> String {
-    met(row).map_or_else(String::new, |errors| {
-        format!("; {} of what was asked for went wrong ({})", percent(errors.share()), kinds(errors))
-    })
+    wrong(row).map_or_else(String::new, |wrong| format!("; {wrong}"))
+}
+
+/// "3.1 % of what was asked for went wrong (120 wrong status)"; none where nothing did.
+pub fn wrong(row: &Row) -> Option<String> {
+    met(row).map(|errors| format!("{} of what was asked for went wrong ({})", percent(errors.share()), kinds(errors)))
 }
 
 /// Beside a name in a chart.
@@ -41,8 +44,7 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
         Some(errors) => format!("{} with {}", percent(errors.share()), fewer.label),
         None => format!("nothing with {}", fewer.label),
     };
-    let errors = row.errors.as_ref()?;
-    Some(format!("{} of what was asked for went wrong ({}), {other}", percent(errors.share()), kinds(errors)))
+    Some(format!("{}, {other}", wrong(row)?))
 }
 
 /// Who else had errors, so that it is not picked, however fast.

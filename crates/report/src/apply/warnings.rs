@@ -5,6 +5,8 @@ use crate::answer::{UNFLUSHED, consequence};
 use crate::input::{Counting, Input};
 use crate::words::Words as _;
 use crate::{errors, failed, safety};
+use analysis::errors::WRONG_SHARE_MIN;
+use analysis::parity::ACCIDENTS;
 use analysis::row::Row;
 use analysis::view::Part;
 use ledger::model::{Scenario, TrialState};
@@ -37,12 +39,17 @@ pub fn warnings(input: &Input, scenario: &Scenario) -> Vec<String> {
 
 /// What its trials showed.
 fn measured(row: &Row, part: &Part) -> Vec<String> {
-    let is_behind = errors::risk(row, part).or_else(|| failed::risk(row, part));
+    // Who is no choice for what a power cut takes is held against nobody, and fails all the same. A single failure may be an accident.
+    let errs = || errors::wrong(row).filter(|_| row.error_share() >= WRONG_SHARE_MIN);
+    let is_failing = row.centre.is_some() && row.failed_rounds > ACCIDENTS;
+    let fails = || is_failing.then(|| format!("it failed in {}", failed::rounds(row)));
+    let errs = errors::risk(row, part).or_else(errs);
+    let fails = failed::risk(row, part).or_else(fails);
     let stalls = row.stalls.map(|stalls| format!("it {}", stalls.words()));
     let own = part.confirmations.iter().filter(|one| one.pick == row.label);
     let better = own.filter_map(|one| one.speaks_against(part.could_replace(one)));
     let better = better.map(|better| format!("new rounds show {better} to be better"));
-    is_behind.into_iter().chain(stalls).chain(better).collect()
+    errs.into_iter().chain(fails).chain(stalls).chain(better).collect()
 }
 
 /// That nobody knows whether it runs at all, or how fast.

@@ -112,6 +112,12 @@ fn what_trials_showed_is_warned_of() {
     table.rows[1].values[2..].fill(Some(0.0));
     let stalling = fixture::contents(&table);
     assert_eq!(warned(&table, stalling, "xfs"), ["# WARNING: it stalled in 2 of 4 runs."]);
+    // What a power cut takes from it is held against it already.
+    table.rows[1].values[2..].fill(None);
+    table.rows[1].class = Class::MayCorrupt;
+    let lossy = fixture::contents(&table);
+    let said = warned(&table, lossy, "xfs");
+    assert!(said.len() == 2 && said[0] == "# WARNING: it failed in 2 of 4 rounds.", "{said:?}");
     let lost = crate::tuning::tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6);
     let text = applied(&crate::tuning::input(lost), "xfs");
     assert_eq!(first_lines(&text), ["# WARNING: new rounds show f2fs to be better."]);
