@@ -406,7 +406,8 @@ pub fn holes(view: &View) -> Vec<String> {
     let holed = |row: &&Row| row.failed > 0;
     let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.rows.iter().filter(holed)).collect();
     let holes = rows.iter().take(NAMES_MAX).map(|row| {
-        let trials = row.failed + row.centre.map_or(0, |centre| centre.count);
+        let finished: usize = [row.centre, row.confirmed].into_iter().flatten().map(|centre| centre.count).sum();
+        let trials = row.failed + finished;
         let why = view.failure_of(&row.label).map(|why| format!(" ({why})")).unwrap_or_default();
         let kept = match row.centre {
             Some(_) => "it is compared by the rounds it finished",

@@ -122,12 +122,16 @@ fn who_fails_in_new_rounds_is_no_choice() {
         fail_in_new_rounds(&mut contents, label, failed, until);
         contents
     };
-    for (failed, until, rounds) in [(&[0, 1][..], 2, "6 of 14 rounds"), (&[2, 4][..], 6, "2 of 14 rounds")] {
+    for (failed, until, rounds, trials) in
+        [(&[0, 1][..], 2, "6 of 14 rounds", "2 of 10 trials"), (&[2, 4][..], 6, "2 of 14 rounds", "2 of 14 trials")]
+    {
         let contents = failing("xfs", failed, until);
         let said = short(contents.clone());
         assert!(said.starts_with("Use f2fs: it is the fastest of the scenarios that failed no more often"), "{said}");
         assert!(said.contains(&format!("Not xfs, 1.01× as fast: it failed in {rounds}.")), "{said}");
         assert!(said.contains("; not confirmed, as the pick of the new rounds is no choice any more."), "{said}");
+        let whole = report::answer(&input(contents)).join(" ");
+        assert!(whole.contains(&format!("Hole: {trials} of xfs failed")), "{whole}");
         // Nor is it one that may be the fastest.
         let said = short(failing("f2fs", failed, until));
         assert!(said.starts_with("Use xfs: it is the fastest of the scenarios that failed no more often"), "{said}");
