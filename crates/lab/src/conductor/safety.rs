@@ -4,6 +4,7 @@
 use super::event::{Ended, Error, Event, Stop, What};
 use super::session::Session;
 use crate::bench::{End, guest};
+use crate::screening;
 use crash::plan::PlannedScenario;
 use crash::safety::{Measurement, spec, spec_of_faults, why_not};
 use ledger::model::{MeasuredFaults, MeasuredSafety};
@@ -29,6 +30,8 @@ pub(super) fn conduct(session: &mut Session, stop: Stop) -> Result<Stop, Error> 
 
 /// Measures one of them, and says whether it is known of every scenario.
 pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, Error> {
+    // Of what a screen left out no report tells.
+    session.left_out = Some(screening::left_out(session.plan, &session.done.decisions));
     let settings = session.plan.safety.as_ref().expect("who asks for it alone says how");
     if measure_all(session, settings, what)? {
         return Ok(Stop::Interrupted);
@@ -38,7 +41,8 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
     let is_known = |one: &PlannedScenario| {
         known.iter().rfind(|(scenario, _)| *scenario == one.label).is_some_and(|(_, has_result)| *has_result)
     };
-    let has_all = session.plan.scenarios.iter().filter(|one| !one.control).all(is_known);
+    let all = session.plan.scenarios.iter().enumerate();
+    let has_all = all.filter(|(index, one)| !one.control && !session.is_left_out(*index)).all(|(_, one)| is_known(one));
     Ok(match (what, has_all) {
         (What::PowerCuts, true) => Stop::SafetyKnown,
         (What::PowerCuts, false) => Stop::SafetyHoles,

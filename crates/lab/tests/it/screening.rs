@@ -1,9 +1,9 @@
 //! Studies that are screened first: what is measured, what is kept and left out, what a resume makes of it.
 
 use crate::screened::{Run, Truth, repeat};
-use crate::{Known, contents, machine, run, session};
+use crate::{Known, contents, machine, plan, run, session};
 use lab::bench::simulated::Simulated;
-use lab::conductor::{self, Stop};
+use lab::conductor::{self, Stop, What};
 use lab::resume;
 use ledger::model::{Contents, Decision, Phase, Screened};
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,6 +156,15 @@ fn power_cuts_are_those_of_what_is_studied() {
     assert_eq!(of_studied.len(), 4 * 2 * 2, "{of_studied:?}");
     assert!(of_studied.iter().all(|label| label.contains("b=off") && label.contains("e=off")), "{of_studied:?}");
     assert!(cut(failing(0.5), "failed.surefoot").is_empty());
+    // Nor by itself, later on.
+    let (results, plan) = (folder.path().join("whole.surefoot"), plan(&text));
+    let again = resume::Session { retry_failed: true, ..session(&text) };
+    let opened = resume::open(&results, &plan, &again).expect("it opens");
+    let never = AtomicBool::new(false);
+    conductor::conduct_safety(&plan, What::PowerCuts, opened, &mut machine_of(), &never, &mut |_| {})
+        .expect("it starts");
+    let known: BTreeSet<String> = contents(&results).safety.into_iter().map(|measured| measured.scenario).collect();
+    assert_eq!(known, of_studied);
 }
 
 #[test]
