@@ -233,7 +233,8 @@ fn print_safety(plan: &Plan) {
     let reasons: Vec<(String, String)> =
         scenarios().filter_map(|one| Some((one.label.clone(), crash::safety::why_not(one, safety)?))).collect();
     let controls = plan.scenarios.len() - scenarios().count();
-    let (of, count) = of_scenarios(scenarios().count() - reasons.len(), studied_max(plan) - controls);
+    let (measurable, studied) = (scenarios().count() - reasons.len(), studied_max(plan) - controls);
+    let (of, count) = of_scenarios(measurable, studied, !plan.screens.is_empty());
     let each = estimate::power_cuts_seconds(safety);
     println!("power cuts: of {of} scenarios, about {}", format_seconds(each * count as f64));
     if let Some(each) = estimate::faults_seconds(safety) {
@@ -245,9 +246,10 @@ fn print_safety(plan: &Plan) {
     }
 }
 
-/// Of how many that can be measured: after a screen of those that are studied, which nobody knows yet.
-fn of_scenarios(measurable: usize, studied: usize) -> (String, usize) {
-    if measurable <= studied { (measurable.to_string(), measurable) } else { (format!("at most {studied}"), studied) }
+/// Of how many that can be measured: after a screen of those that are studied, and nobody knows yet which these are.
+fn of_scenarios(measurable: usize, studied: usize, is_screened: bool) -> (String, usize) {
+    let count = measurable.min(studied);
+    (if is_screened { format!("at most {count}") } else { count.to_string() }, count)
 }
 
 fn screen_trials(plan: &Plan) -> usize {
@@ -402,7 +404,8 @@ mod tests {
 
     #[test]
     fn power_cuts_are_of_those_that_a_screen_leaves_at_most() {
-        assert_eq!(of_scenarios(128, 16), ("at most 16".into(), 16));
-        assert_eq!(of_scenarios(12, 16), ("12".into(), 12));
+        assert_eq!(of_scenarios(128, 16, true), ("at most 16".into(), 16));
+        assert_eq!(of_scenarios(12, 16, true), ("at most 12".into(), 12), "not all of the twelve may be studied");
+        assert_eq!(of_scenarios(12, 12, false), ("12".into(), 12));
     }
 }
