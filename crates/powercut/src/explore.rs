@@ -388,13 +388,13 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         }
     }
 
-    /// That there are points of which nothing is known.
+    /// That there are points of which nothing is known, and what helps where the search ended by its budget.
     fn passed_over(&self) -> Option<String> {
         let (tried, all) = (self.tally.points.len(), self.searches.len());
-        (tried < all).then(|| {
-            let left = all - tried;
-            format!("no image was tried at {left} of the {all} moments at which power may fail: a longer `safety.budget` tries more")
-        })
+        let is_cut = self.searches.iter().any(|search| search.is_cut);
+        let remedy = if is_cut { ": a longer `safety.budget` tries more" } else { "" };
+        let left = all.saturating_sub(tried);
+        (left > 0).then(|| format!("no image was tried at {left} of the {all} moments at which power may fail{remedy}"))
     }
 }
 
