@@ -41,7 +41,12 @@ const BEFORE: &str = ".before";
 /// # Errors
 /// When the files can't be written.
 pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<PathBuf> {
+    put_back(work, &spec.scenario);
     let _ = move_all(work, &spec.scenario, "", BEFORE);
+    put(work, spec, log).inspect_err(|_| restore(work, &spec.scenario))
+}
+
+fn put(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<PathBuf> {
     let [kept, file] = KEPT.map(|ending| path(work, &spec.scenario, ending));
     std::fs::rename(log, &kept)?;
     std::fs::write(file, serde_json::to_vec(spec).expect("a TrialSpec is plain data"))?;
@@ -60,6 +65,14 @@ pub fn settle(work: &Work, scenario: &str, has_found: bool) {
 pub fn restore(work: &Work, scenario: &str) {
     remove_all(work, scenario, "");
     let _ = move_all(work, scenario, BEFORE, "");
+}
+
+/// A search that was killed has put nothing back. Who holds the work folder's lock knows that none is under way.
+fn put_back(work: &Work, scenario: &str) {
+    let [_, last_moved] = KEPT.map(|ending| path(work, scenario, &format!("{ending}{BEFORE}")));
+    if last_moved.is_file() {
+        restore(work, scenario);
+    }
 }
 
 fn move_all(work: &Work, scenario: &str, from: &str, to: &str) -> io::Result<()> {
@@ -87,7 +100,8 @@ impl Kept {
     /// # Errors
     /// When nothing was kept.
     pub fn find(work: &Work, scenario: &str) -> Result<Kept, Error> {
-        let (log, file) = (path(work, scenario, ".log"), path(work, scenario, ".json"));
+        put_back(work, scenario);
+        let [log, file] = KEPT.map(|ending| path(work, scenario, ending));
         if !file.is_file() {
             return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
         }
@@ -134,6 +148,7 @@ pub fn copy_folder(work: &Work, scenario: &str, image: &str) -> PathBuf {
 /// # Errors
 /// When nothing was kept, or the file can't be written.
 pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<u64, Error> {
+    put_back(work, scenario);
     let path = path(work, scenario, ".log");
     if !path.is_file() {
         return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
@@ -184,7 +199,15 @@ mod tests {
         recorded("third");
         settle(&work, "ext4", true);
         assert_eq!(kept().as_deref(), Some("third"));
+        // Killed with its trial, as by its time limit, once and again: nobody has put anything back.
         recorded("fourth");
+        recorded("fifth");
+        assert!(Kept::find(&work, "ext4").is_err(), "its trial had no cut");
+        assert_eq!(kept().as_deref(), Some("third"));
+        // There is no such log.
+        keep(&work, &spec, &folder.path().join("none")).expect_err("nothing to keep");
+        assert_eq!(kept().as_deref(), Some("third"));
+        recorded("sixth");
         settle(&work, "ext4", false);
         assert_eq!((kept(), std::fs::read_dir(work.power_cuts()).expect("a folder").count()), (None, 0));
     }

@@ -110,7 +110,10 @@ impl Guest {
         }
         let End::Failed(failure) = end else { return Ok(end) };
         let said = std::fs::read(&log).unwrap_or_default();
-        Ok(End::Failed(with_panic(failure, &String::from_utf8_lossy(&said))))
+        let failure = with_panic(failure, &String::from_utf8_lossy(&said));
+        #[cfg(target_os = "linux")]
+        settle_images(&self.work, spec, &failure);
+        Ok(End::Failed(failure))
     }
 
     /// Makes the image files alike, and gives their paths in the work folder.
@@ -185,6 +188,15 @@ impl Guest {
             provisioned.durability = Some(durability.and(host));
         }
         provisioned
+    }
+}
+
+/// A report names the image that a kernel died of: it is kept in the place of those before, which the search can't say any more.
+#[cfg(target_os = "linux")]
+fn settle_images(work: &Work, spec: &TrialSpec, failure: &Failure) {
+    let is_search = spec.faults.is_none() && spec.cut.as_ref().is_some_and(|cut| cut.copy_out.is_none());
+    if is_search && panic_of(failure).is_some() {
+        crash::replay::settle(work, &spec.scenario, true);
     }
 }
 
