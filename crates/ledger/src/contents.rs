@@ -112,7 +112,8 @@ impl Contents {
             // As the study's classes are held: of two alike in their letter one may have lost more than it could show.
             let badness = |safety: &Safety| (safety.held_to(), safety.worst_lost_commits);
             let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(badness);
-            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), worst, is_bad_cut)
+            let is_whole = |measured: &MeasuredSafety| measured.safety.is_some();
+            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), worst, is_bad_cut, is_whole)
         })
     }
 
@@ -123,22 +124,24 @@ impl Contents {
             let of_it = self.faults.iter().filter(|measured| measured.scenario == label);
             let worst = |measured: &MeasuredFaults| measured.faults.as_ref().map(FaultsFound::worst);
             let is_bad = |measured: &MeasuredFaults| worst(measured).flatten().is_some_and(Consequence::is_silent);
-            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), worst, is_bad)
+            let its = of_it.map(|measured| (measured.member, measured));
+            self.of_worst_machine(its, worst, is_bad, MeasuredFaults::is_whole)
         })
     }
 
-    /// Of what each machine measured last, the worst; where that failed and what came before was bad, this counts. What is bad on one
-    /// machine is worse than not to know of another, and that worse than anything else.
+    /// Of what each machine measured last, the worst; where that failed or ended early and what came before was bad, this counts. What is bad on
+    /// one machine is worse than not to know of another, and that worse than anything else.
     fn of_worst_machine<'a, T, Badness: Ord>(
         &self,
         measured: impl Iterator<Item = (Option<u32>, &'a T)>,
         badness: impl Fn(&T) -> Option<Badness>,
         is_bad: impl Fn(&T) -> bool,
+        is_whole: impl Fn(&T) -> bool,
     ) -> Option<&'a T> {
         let mut last: BTreeMap<Option<u32>, &T> = BTreeMap::new();
         for (member, one) in measured {
-            // That it could not be measured once more makes nothing undone.
-            let is_moot = badness(one).is_none() && last.get(&member).is_some_and(|known| is_bad(known));
+            // That it could not be measured once more, or not to the end, makes nothing undone.
+            let is_moot = !is_whole(one) && !is_bad(one) && last.get(&member).is_some_and(|known| is_bad(known));
             if !is_moot {
                 last.insert(member, one);
             }

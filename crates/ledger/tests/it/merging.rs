@@ -320,6 +320,15 @@ fn a_search_for_faults_that_failed_makes_no_loss_undone() {
     };
     assert_eq!(worst(vec![failing_disk(Consequence::Lost), failed()]), Some(Consequence::Lost));
     assert_eq!(worst(vec![failing_disk(Consequence::Told), failed()]), None);
+    // A guest's kernel died before the case that had lost something.
+    let ended_early = |end: Consequence| {
+        let mut measured = failing_disk(end);
+        measured.faults.as_mut().expect("found").ended_early = true;
+        measured
+    };
+    assert_eq!(worst(vec![failing_disk(Consequence::Lost), ended_early(Consequence::Hang)]), Some(Consequence::Lost));
+    assert_eq!(worst(vec![failing_disk(Consequence::Told), ended_early(Consequence::Hang)]), Some(Consequence::Hang));
+    assert_eq!(worst(vec![failing_disk(Consequence::Lost), failing_disk(Consequence::Told)]), Some(Consequence::Told));
 }
 
 #[test]
