@@ -91,8 +91,8 @@ pub enum Hole {
         /// The scenarios, in the study's order.
         scenarios: Vec<String>,
     },
-    /// What a power cut takes, or a failing disk does, was not measured there: over the fleet it is not known of these scenarios,
-    /// unless data were damaged elsewhere.
+    /// What a power cut takes, or a failing disk does, was not measured there, or not to the end. Where nothing was, it is not known of these
+    /// scenarios over the fleet, unless data were damaged elsewhere.
     Unmeasured {
         /// Which of the two.
         harm: Harm,
@@ -269,7 +269,7 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         };
         let no_failing_disk = |scenario: &Scenario| {
             let last = contents.last_faults(&scenario.label, Some(number));
-            !scenario.control && last.map_or(!faults.is_empty(), |last| last.faults.is_none())
+            !scenario.control && last.map_or(!faults.is_empty(), |last| !last.is_whole())
         };
         let unmeasured = [(Harm::PowerCut, among(&no_power_cut)), (Harm::FailingDisk, among(&no_failing_disk))];
         let unmeasured = unmeasured.into_iter().filter(|(_, scenarios)| !scenarios.is_empty());

@@ -345,10 +345,10 @@ fn hole(hole: &Hole) -> String {
         }
         Hole::Unmeasured { member, host, harm, scenarios } => {
             let what = match harm {
-                Harm::PowerCut => "what a power cut takes",
-                Harm::FailingDisk => "what a failing disk does",
+                Harm::PowerCut => "what a power cut takes was not measured",
+                Harm::FailingDisk => "what a failing disk does was not measured, or not to the end,",
             };
-            format!("{what} was not measured by member {member} on {host} ({})", scenarios.join(", "))
+            format!("{what} by member {member} on {host} ({})", scenarios.join(", "))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use ledger::model::{Contents, Host, LimitRecord, MeasuredFaults, MeasuredSafety, Member, Session};
+use observe::faults::FaultsFound;
 use observe::safety::Grade;
 use report::FleetReport;
 
@@ -196,8 +197,12 @@ fn a_power_cut_that_could_not_be_measured_is_a_hole() {
         failure: None,
         member: Some(3),
     });
-    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json().to_string();
-    check(&json, &["what a failing disk does was not measured by member 3 on n3 (ext4, xfs, btrfs)"]);
+    let hole = "what a failing disk does was not measured, or not to the end, by member 3 on n3 (ext4, xfs, btrfs)";
+    let json = |contents: &Contents| FleetReport::of(contents, is_choice).expect("a fleet").json().to_string();
+    check(&json(&contents), &[hole]);
+    // A guest's kernel died amid the search.
+    contents.faults[0].faults = Some(FaultsFound { ended_early: true, ..FaultsFound::default() });
+    check(&json(&contents), &[hole]);
 }
 
 /// What seven machines lost is no promise kept, because an eighth was not asked.
