@@ -424,6 +424,17 @@ fn disks_are_striped_and_slowed_down() {
     world.surefoot(&on_host).status(5).says("bench = \"guest\"");
 }
 
+/// It had been refused to both: to a user whose trials run in one by default, too.
+#[test]
+fn a_guest_s_memory_is_a_factor_for_whose_trials_run_in_one() {
+    let (world, binary) = of_ordinary_user();
+    world.write("memory.toml", [FILESYSTEMS, LOAD].concat());
+    let memory = "guest.memory=[\"512MiB\", \"1GiB\"]";
+    let plan = ["plan", "memory.toml", "--set", "filesystem=ext4", "--set", memory];
+    as_ordinary_user(&world, &binary, &plan).status(0).says("memory=1GiB");
+    world.surefoot(&plan).status(2).says("`guest.memory` has no effect: no scenario runs in a guest kernel");
+}
+
 /// A server that refuses to run as root gets its own user inside, whose files a template keeps.
 #[test]
 fn an_ordinary_user_runs_a_database_server_in_the_guest() {
