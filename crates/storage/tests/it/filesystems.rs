@@ -241,9 +241,10 @@ fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("diary"), "mine").expect("written");
     // What a killed trial left goes. What a living one has stays, and so does another machine's, and what is only called like one.
-    let theirs = ["surefoot-trial-2026-11", "surefoot-trial-another-1-1795000000123456789", "surefoot-trial-results"];
+    let theirs =
+        ["surefoot-trial-2026-11", "surefoot-trial-another-00c0ffee-1-1795000000123456789", "surefoot-trial-results"];
     let host = nix::unistd::gethostname().expect("it has a name");
-    let left = format!("surefoot-trial-{}-1-1795000000123456789", host.to_string_lossy());
+    let left = format!("surefoot-trial-{}-00c0ffee-1-1795000000123456789", host.to_string_lossy());
     for name in [&*left].iter().chain(&theirs) {
         std::fs::create_dir(folder.path().join(name)).expect("made");
     }
