@@ -2,7 +2,7 @@
 
 use super::{Base, Checker, Study};
 use crate::Catalogue;
-use crate::matrix::matrix;
+use crate::matrix::{Combination, matrix};
 use crate::own_settings::Screening;
 use crate::plan::plan;
 use serde_json::{Map, Value};
@@ -34,10 +34,10 @@ impl Checker<'_> {
         };
         let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut has_guest = false;
-        for combination in combinations {
+        let mut on_host: Vec<&Combination> = Vec::new();
+        for combination in &combinations {
             let base = combination.settings(study);
-            has_guest |= base.top["bench"] == "guest";
+            on_host.extend((base.top["bench"] != "guest").then_some(combination));
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
@@ -56,8 +56,8 @@ impl Checker<'_> {
             }
         }
         // Where no bench is said, an ordinary user's trials run in a guest kernel all the same.
-        if !has_guest && study.bench_is_said {
-            self.factors_of_a_guest(study);
+        if study.bench_is_said {
+            self.factors_of_a_guest(study, &on_host, combinations.len());
         }
         self.metrics_of_limits(&study.limits, &metrics);
         let is_written = driven.iter().any(|service| self.catalogue.has_log_volume(service));
@@ -76,13 +76,28 @@ impl Checker<'_> {
         }
     }
 
-    /// A factor of a guest kernel that no scenario has: its levels would be compared as if they were real.
-    fn factors_of_a_guest(&mut self, study: &Study) {
-        for factor in &study.factors {
-            if let Some(path) = factor.paths().find(|path| path.starts_with("guest.")) {
+    /// Factors of a guest kernel whose levels are the same, as none of so many scenarios runs in one, or some on the host differ by the factor
+    /// alone: they would be compared as if they were real.
+    fn factors_of_a_guest(&mut self, study: &Study, on_host: &[&Combination], scenarios: usize) {
+        let is_of_guest = |path: &str| path.starts_with("guest.");
+        for (index, factor) in study.factors.iter().enumerate() {
+            let Some(path) = factor.paths().find(|path| is_of_guest(path)) else { continue };
+            let mut others = HashSet::new();
+            let is_there = |one: &&Combination| {
+                let mut other = (*one).clone();
+                other.levels[index] = None;
+                !others.insert(other)
+            };
+            let (message, label) = if on_host.len() == scenarios {
                 let message = format!("`{path}` has no effect: no scenario runs in a guest kernel");
-                self.wrong(message, factor.span.clone(), "say bench = \"guest\" at the top of the file");
-            }
+                (message, "say bench = \"guest\" at the top of the file")
+            } else if factor.paths().all(is_of_guest) && on_host.iter().any(is_there) {
+                let message = format!("`{path}` has no effect on the host, where scenarios differ by it alone");
+                (message, "one factor for both, with levels like { bench = \"guest\", guest.memory = \"1GiB\" }")
+            } else {
+                continue;
+            };
+            self.wrong(message, factor.span.clone(), label);
         }
     }
 

@@ -232,6 +232,21 @@ fn factors_of_a_guest_need_one() {
     check_with(factor, &[("bench", "guest")], &planned);
     // It may still be chosen: an ordinary user's trials run in one.
     check(factor, &planned);
+    let both = factor.replace("[factors]\n", "[factors]\nbench = [\"guest\", \"host\"]\n");
+    check(
+        &both,
+        &expect![[r#"
+            5:7 `guest.memory` has no effect on the host, where scenarios differ by it alone | one factor for both, with levels like { bench = "guest", guest.memory = "1GiB" }
+        "#]],
+    );
+    check(
+        &format!("{both}[[exclude]]\nbench = \"host\"\nguest.memory = \"1GiB\"\n[design]\ncontrol = false\n"),
+        &expect![[r#"
+            guest · memory=512MiB
+            guest · memory=1GiB
+            host · memory=512MiB
+        "#]],
+    );
 }
 
 #[test]
