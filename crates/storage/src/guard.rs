@@ -198,7 +198,10 @@ pub(crate) fn clear_block(settings: &StorageSettings, images: &Path) -> Result<C
     let device = match opened {
         Ok(device) => device,
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-            return Err(refused("is in use, says the kernel (exclusive open)".into()));
+            let mut refusal = Refusal::new(path, "is in use, says the kernel (exclusive open)");
+            let hint = "where a trial on it was killed, that is still written out: try again in a minute";
+            refusal.hint = Some(hint.into());
+            return Err(Error::Refused(refusal));
         }
         Err(error) => return Err(Error::file("open", path)(error)),
     };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
-use storage::{Device, Error, Mounted, StorageSettings};
+use storage::{Device, Error, Mounted, Refusal, StorageSettings};
 
 /// Large enough for xfs.
 const BYTES: u64 = 310 * MIB;
@@ -401,8 +401,11 @@ fn nothing_overrides_mounted() {
                 let asked = StorageSettings { wipe: Some(elsewhere.into()), ..disk.settings() };
                 let error =
                     storage::provision(&asked, &images(), &path.join("mount"), 7, &mut |_, _| {}).expect_err("refused");
-                let reason = std::error::Error::source(&error).expect("a reason").to_string();
+                let refusal = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Refusal>());
+                let Refusal { reason, hint, .. } = refusal.expect("a reason");
                 assert!(error.is_refusal() && reason.contains("is in use"), "{reason}");
+                // Of its own trials that may be, too, for as long as they are written out.
+                assert!(hint.as_ref().is_some_and(|hint| hint.contains("try again")), "{hint:?}");
             });
         });
         nix::mount::umount(&point).expect("unmounted");
