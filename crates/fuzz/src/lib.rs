@@ -5,7 +5,7 @@
 //! test's binary once more), so that an abort, an overflow of the stack, a loop without end or the end of memory is a finding like a
 //! panic, and harms no other test. What was being read then is kept, made smaller, and named with the command that reads it again.
 //!
-//! Seconds a target: `FUZZ_SECONDS`, else 7. The seed: `FUZZ_SEED`, else the clock's. `FUZZ_INPUT=FILE` reads that file only.
+//! Seconds a target: `FUZZ_SECONDS`, else 4. The seed: `FUZZ_SEED`, else the clock's. `FUZZ_INPUT=FILE` reads that file only.
 //! Compiled with the counters of `make fuzz`, inputs that reach something new are kept and changed further (`coverage.rs`).
 
 mod corpus;
@@ -22,8 +22,8 @@ use shared::Shared;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// With a handful of targets, about a minute in all.
-const SECONDS: f64 = 7.0;
+/// With a dozen targets, about a minute in all.
+const SECONDS: f64 = 4.0;
 
 /// Where a child finds what it shares with its parent.
 const CHILD: &str = "FUZZ_CHILD";

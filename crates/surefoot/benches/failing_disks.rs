@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     let (turns, seconds) = if is_test { (1, 3) } else { (TURNS, 20) };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-    // A server has tried nothing after three seconds where other work is done; its faults have a test of their own (`tests/it/failing_disks.rs`).
+    // A server has tried nothing after three seconds where other work is done; its faults have a test of their own (`tests/end_to_end/failing_disks.rs`).
     let is_quick = |row: &&(&str, f64, &str)| !is_test || row.1 > 1.0;
     for (name, goal, load) in ROWS.iter().filter(is_quick).filter(|(name, ..)| name.contains(&only)) {
         let rates: Vec<(f64, f64)> = (0..turns)

@@ -10,7 +10,7 @@
 mod archives;
 mod files;
 mod guard;
-#[path = "../../tests/it/harness.rs"]
+#[path = "../../tests/end_to_end/harness.rs"]
 #[allow(dead_code)]
 mod harness;
 mod kills;

@@ -159,14 +159,14 @@ fn plan_shows_what_the_largest_numbers_come_to() {
     assert!(shown > 100, "{shown}");
 }
 
-/// Options of the command line that take a value, for the test that gives them numbers (`tests/it/numbers.rs`): it can't see this list.
+/// Options of the command line that take a value, for the test that gives them numbers (`tests/end_to_end/numbers.rs`): it can't see this list.
 #[test]
 fn the_test_of_options_knows_all_that_take_a_value() {
     let takes_value = |arg: &&Arg| arg.get_long().is_some() && arg.get_action().takes_values();
-    let known = include_str!("../../tests/it/numbers.rs");
+    let known = include_str!("../../tests/end_to_end/numbers.rs");
     for verb in Surefoot::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let has_values = verb.get_arguments().any(|arg| takes_value(&&arg.clone()));
         let line = format!("(\"{}\", ", verb.get_name());
-        assert!(!has_values || known.contains(&line), "tests/it/numbers.rs has no line for `{}`", verb.get_name());
+        assert!(!has_values || known.contains(&line), "tests/end_to_end/numbers.rs has no line for `{}`", verb.get_name());
     }
 }
