@@ -167,6 +167,10 @@ fn the_test_of_options_knows_all_that_take_a_value() {
     for verb in Surefoot::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let has_values = verb.get_arguments().any(|arg| takes_value(&&arg.clone()));
         let line = format!("(\"{}\", ", verb.get_name());
-        assert!(!has_values || known.contains(&line), "tests/end_to_end/numbers.rs has no line for `{}`", verb.get_name());
+        assert!(
+            !has_values || known.contains(&line),
+            "tests/end_to_end/numbers.rs has no line for `{}`",
+            verb.get_name()
+        );
     }
 }
