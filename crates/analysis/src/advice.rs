@@ -318,9 +318,7 @@ fn seconds_a_round(contents: &Contents) -> Option<f64> {
         until = until.max(*ended);
         *trials.entry(*round).or_default() += 1;
     }
-    let scenarios = contents.scenarios.iter().filter(|scenario| {
-        !contents.screened(&scenario.workload).is_some_and(|screened| screened.leaves_out(&scenario.levels))
-    });
+    let scenarios = contents.scenarios.iter().filter(|scenario| contents.is_studied(scenario));
     // Groups share scenarios, which have a trial in each.
     let most = trials.into_values().max()?;
     Some(up / spans.len() as f64 * scenarios.count().max(most) as f64)

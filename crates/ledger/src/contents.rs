@@ -192,6 +192,11 @@ impl Contents {
         })
     }
 
+    /// Whether a scenario is studied: no screen left it out.
+    pub fn is_studied(&self, scenario: &Scenario) -> bool {
+        !self.screened(&scenario.workload).is_some_and(|screened| screened.leaves_out(&scenario.levels))
+    }
+
     /// Workloads, in plan order.
     pub fn workloads(&self) -> Vec<&str> {
         let mut seen = HashSet::new();

@@ -83,7 +83,7 @@ pub use warnings::RUN_SECONDS_MIN;
 pub const ROUNDS_FOR_CLAIMS: usize = analysis::judge::ROUNDS_FOR_CLAIMS;
 
 /// Whether trials failed, or what a power cut takes or a failing disk does could not be measured to the end, so that the answer has holes: also
-/// where damage that was found before counts.
+/// where damage that was found before counts. What a screen left out is in no answer.
 pub fn has_holes(input: &Input) -> bool {
     let contents = &input.contents;
     let member = contents.members.first().map(|member| member.number);
@@ -91,5 +91,6 @@ pub fn has_holes(input: &Input) -> bool {
         let of_power_cuts = contents.last_cut(&scenario.label, member).is_some_and(|last| last.safety.is_none());
         of_power_cuts || contents.last_faults(&scenario.label, member).is_some_and(|last| !last.is_whole())
     };
-    !input::Counting::of(contents).failed.is_empty() || contents.scenarios.iter().any(is_unmeasured)
+    let mut studied = contents.scenarios.iter().filter(|scenario| contents.is_studied(scenario));
+    !input::Counting::of(contents).failed.is_empty() || studied.any(is_unmeasured)
 }

@@ -90,9 +90,8 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 
 /// A workload's scenarios, with their places in the plan; without those that a screen left out.
 fn studied<'a>(contents: &'a Contents, workload: &str) -> Vec<(usize, &'a Scenario)> {
-    let screened = contents.screened(workload);
     let all = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
-    all.filter(|(_, scenario)| !screened.is_some_and(|screened| screened.leaves_out(&scenario.levels))).collect()
+    all.filter(|(_, scenario)| contents.is_studied(scenario)).collect()
 }
 
 /// One workload's part: what was measured, and what stats makes of it.

@@ -4,6 +4,8 @@ use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Phase, Screened, ScreenedFactor, Together, TrialState};
+use observe::record::Failure;
+use observe::safety::Grade;
 use report::input::Input;
 
 fn factor(name: &str, level: &str, effect: f64, half_width: f64, share: f64) -> ScreenedFactor {
@@ -193,4 +195,26 @@ fn what_was_screened_out_is_no_hole_and_its_figures_are_nowhere() {
     assert!(report::has_holes(&failed));
     let answer = report::answer(&failed).join("\n");
     assert!(answer.contains("Hole: 1 trial of the screen failed; it rests on the others."), "{answer}");
+}
+
+/// `powercut` had asked for all combinations before the screen, and `run --retry-failed` asks no more for those that it left out.
+#[test]
+fn power_cuts_of_what_was_screened_out_are_no_hole() {
+    let failed = |contents: &mut Contents, label: &str| {
+        fixture::cut(contents, label, fixture::found(Grade::A));
+        let cut = contents.safety.last_mut().expect("it was added");
+        let failure = Failure { step: "record".into(), causes: vec!["no room".into()], log: String::new() };
+        (cut.safety, cut.failure) = (None, Some(failure));
+    };
+    let said = |contents: &Contents| {
+        let input = input(contents.clone());
+        let is_warned =
+            export::json(&input)["warnings"].to_string().contains("what a power cut takes was not measured");
+        [report::has_holes(&input), is_warned]
+    };
+    let mut contents = contents(6, true);
+    failed(&mut contents, "xfs · noatime");
+    assert_eq!(said(&contents), [false, false]);
+    failed(&mut contents, "xfs · none");
+    assert_eq!(said(&contents), [true, true]);
 }
