@@ -86,16 +86,25 @@ impl Contents {
 
     /// Whether what was measured of power cuts counts. Classes on unlike disks are not compared: what was measured as the study asked before it was
     /// changed counts only where it was bad.
-    fn is_counted_cut(&self, measured: &MeasuredSafety) -> bool {
+    fn is_counted_cut(&self, measured: &MeasuredSafety, last: Option<&MeasuredSafety>) -> bool {
         let is_same = |last: &MeasuredSafety| self.asks_the_same(&measured.scenario, &measured.asked, &last.asked);
-        is_bad_cut(measured) || self.safety.last().is_some_and(is_same)
+        is_bad_cut(measured) || last.is_some_and(is_same)
+    }
+
+    /// The power cuts that came last of all. A fleet's lie member after member, whose last one may not have measured last.
+    fn last_of_cuts(&self) -> Option<&MeasuredSafety> {
+        if self.members.len() < 2 {
+            return self.safety.last();
+        }
+        self.safety.iter().max_by(|one, other| one.ended.total_cmp(&other.ended))
     }
 
     /// What came last of a scenario's power cuts on a machine. Where that failed, damage that was found before counts in its place
     /// ([`Contents::safety_of`]), and it is a hole all the same.
     pub fn last_cut(&self, label: &str, member: Option<u32>) -> Option<&MeasuredSafety> {
         let is_its = |one: &MeasuredSafety| one.scenario == label && one.member == member;
-        self.safety.iter().rfind(|one| is_its(one) && self.is_counted_cut(one))
+        let last = self.last_of_cuts();
+        self.safety.iter().rfind(|one| is_its(one) && self.is_counted_cut(one, last))
     }
 
     /// As [`Contents::last_cut`], of failing disks.
@@ -106,9 +115,10 @@ impl Contents {
     /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
     /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more.
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
+        let last = self.last_of_cuts();
         self.last_of(scenario, |label| {
             let of_it =
-                self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured));
+                self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured, last));
             // As the study's classes are held: of two alike in their letter one may have lost more than it could show.
             let badness = |safety: &Safety| (safety.held_to(), safety.worst_lost_commits);
             let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(badness);

@@ -149,6 +149,24 @@ fn of_machines_with_one_letter_the_worst_counts() {
     assert_eq!(worst([of(1, 3, false), of(2, 500, false)]), Some(2));
 }
 
+/// The last machine had not measured anew: what the others had found since the study was changed counted for nothing, and nothing said so.
+#[test]
+fn what_a_fleet_asks_of_power_cuts_is_what_it_asked_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut contents =
+        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    contents.members = [1, 2].map(member).into();
+    let of = |number: u32, ended: f64, budget: f64| {
+        let mut measured = safety(SCENARIOS[0]);
+        measured.safety.as_mut().expect("measured").grade = Grade::C;
+        MeasuredSafety { member: Some(number), ended, asked: serde_json::json!({ "budget": budget }), ..measured }
+    };
+    contents.safety = vec![of(1, 1.0, 10.0), of(1, 9.0, 60.0), of(2, 2.0, 10.0)];
+    let counts = |number: u32| contents.last_cut(SCENARIOS[0], Some(number)).map(|last| last.ended);
+    assert_eq!([1, 2].map(counts), [Some(9.0), None]);
+    assert_eq!(contents.safety_of(&contents.scenarios[0]), None, "of one machine it is not known");
+}
+
 #[test]
 fn safety_of_a_scenario_that_is_not_in_the_study_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
