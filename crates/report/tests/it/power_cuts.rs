@@ -110,6 +110,11 @@ fn two_results_say_where_a_power_cut_takes_another_class() {
     let text = compared(&earlier(), &longer);
     let said = "btrfs after a power cut: C · lost 12 commits, 0.41 s → C · lost 12 commits, 0.41 s, or more (on other disks: volatile";
     assert!(text.contains(said), "{text}");
+    // What is asked of power cuts is no part of a study's hash.
+    let searched = input(&[("ext4", Grade::C)], |contents| contents.safety[0].asked = json!({ "budget": 600.0 }));
+    let text = compared(&earlier(), &searched);
+    let said = "→ C · lost 12 commits, 0.41 s (`[safety]` differs, so that this alone may make the classes differ)\n";
+    assert!(text.contains(said) && text.contains("Both ran the same study"), "{text}");
     assert!(!compared(&earlier(), &earlier()).contains("after a power cut"));
 }
 
