@@ -90,7 +90,7 @@ impl Guest {
         let child = self.start(kernel, spec, &images)?;
         let (log, opening) = (self.work.trial_log(), self.opening(spec, images));
         let process = TrialProcess { spec, interrupted, log: log.clone(), opening, after: Some(boot::READY) };
-        let mut last_heard = starting;
+        let (mut last_heard, mut is_recovering) = (starting, false);
         let end = Talk::begin(process, child).follow_to_end(&mut |heard| {
             last_heard = Instant::now();
             match heard {
@@ -102,7 +102,10 @@ impl Guest {
                     explained.facts.insert("guest_kernel_file_sha256".into(), digest.clone());
                     sink(Record::Provisioned(explained));
                 }
-                Event::Record(record) => sink(record),
+                Event::Record(record) => {
+                    is_recovering |= matches!(record, Record::Recovering { .. });
+                    sink(record);
+                }
             }
         })?;
         if end == End::Finished {
@@ -111,8 +114,11 @@ impl Guest {
         let End::Failed(failure) = end else { return Ok(end) };
         let said = std::fs::read(&log).unwrap_or_default();
         let failure = with_panic(failure, &String::from_utf8_lossy(&said));
+        // A report names the image that a kernel died of: it is kept in the place of those before, which the search can't say any more.
         #[cfg(target_os = "linux")]
-        settle_images(&self.work, spec, &failure);
+        if died_of_image(spec, &failure, is_recovering) {
+            crash::replay::settle(&self.work, &spec.scenario, true);
+        }
         Ok(End::Failed(failure))
     }
 
@@ -191,13 +197,11 @@ impl Guest {
     }
 }
 
-/// A report names the image that a kernel died of: it is kept in the place of those before, which the search can't say any more.
+/// Whether a kernel died of an image that a power cut may have left. Before it recovers the first one nothing of its own is kept, and what is set
+/// aside are the images that a report names, since a search that was killed.
 #[cfg(target_os = "linux")]
-fn settle_images(work: &Work, spec: &TrialSpec, failure: &Failure) {
-    let is_search = spec.faults.is_none() && spec.cut.as_ref().is_some_and(|cut| cut.copy_out.is_none());
-    if is_search && panic_of(failure).is_some() {
-        crash::replay::settle(work, &spec.scenario, true);
-    }
+fn died_of_image(spec: &TrialSpec, failure: &Failure, is_recovering: bool) -> bool {
+    is_recovering && spec.faults.is_none() && panic_of(failure).is_some()
 }
 
 /// How the failure of a trial whose kernel panicked begins; why follows.
@@ -260,5 +264,18 @@ mod tests {
         assert_eq!(panic_of(&with_panic(failure(tail), init)), None);
         let without_memory = "Kernel panic - not syncing: Out of memory\n";
         assert_eq!(panic_of(&with_panic(failure(String::new()), without_memory)), None);
+    }
+
+    /// One that died while it was loaded, after a search that was killed, had thrown away the images that the report names.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn images_are_replaced_only_where_a_kernel_died_of_one() {
+        let spec =
+            TrialSpec::single("s", "ext4", "commits", study::Bench::Guest, 1, storage::StorageSettings::default());
+        let failure = |cause: &str| Failure { step: "trial".into(), causes: vec![cause.into()], log: String::new() };
+        let panicked = failure("the guest kernel panicked: EXT4-fs: panic forced");
+        assert!(died_of_image(&spec, &panicked, true));
+        assert!(!died_of_image(&spec, &panicked, false));
+        assert!(!died_of_image(&spec, &failure("it ended by signal 9"), true));
     }
 }
