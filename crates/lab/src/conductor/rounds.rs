@@ -62,7 +62,9 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
         Mode::Full => (enough(session, &rules), Vec::new()),
         Mode::Tune => look(session, round, &rules)?,
     };
-    let enough = decisions.iter().all(StopDecision::is_enough);
+    // An earlier session went on by what it knew: by errors and power cuts that were seen since it would have ended sooner.
+    let went_on = session.plan.design.mode == Mode::Tune && session.done.went_on_after(round);
+    let enough = !went_on && decisions.iter().all(StopDecision::is_enough);
     let is_any = |wanted: &StopDecision| decisions.iter().any(|decision| decision == wanted);
     let is_unknown = |decision: &StopDecision| matches!(decision, StopDecision::OneLeft | StopDecision::NothingLeft);
     let are_none_known = decisions.iter().all(is_unknown);

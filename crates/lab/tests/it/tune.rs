@@ -159,18 +159,40 @@ fn a_scenario_with_more_errors_beats_none_with_fewer() {
     assert_eq!(finalists(&contents(&without))[0].pick, "xfs", "it is the errors that decide");
 }
 
+/// XFS has one error a round, ext4 none.
+fn erring() -> (Simulated, String) {
+    let design = "mode = \"tune\"\nrounds_min = 6\nrounds_max = 20\nprecision = \"0.1%\"";
+    let mut machine = spread();
+    machine.errors = vec![("xfs".into(), 0.001), ("".into(), 0.0)];
+    (machine, text(&["ext4", "xfs"], design))
+}
+
 /// One error a round against none after six rounds may be an accident, 1 of 64, by a fair coin. After ten rounds it is 1 of 1,024.
 #[test]
 fn errors_end_a_study_by_the_share_of_the_level_that_a_look_has() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("s.surefoot");
-    let mut machine = spread();
-    machine.errors = vec![("xfs".into(), 0.001), ("".into(), 0.0)];
-    let design = "mode = \"tune\"\nrounds_min = 6\nrounds_max = 20\nprecision = \"0.1%\"";
-    assert_eq!(run(&text(&["ext4", "xfs"], design), &mut machine, &results).stop, Stop::OneLeft);
+    let (mut machine, text) = erring();
+    assert_eq!(run(&text, &mut machine, &results).stop, Stop::OneLeft);
     let found = contents(&results);
     assert!(worse(&found).is_empty(), "{:?}", found.decisions);
     assert_eq!(counts(&found, Phase::Main)["xfs"], 10);
+}
+
+/// Nine rounds are not enough. Gone on with, it had ended at the sixth, by the errors of all nine, and chosen from six.
+#[test]
+fn a_study_that_is_gone_on_with_ends_no_sooner_by_errors_that_came_later() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [whole, cut] = ["whole.surefoot", "cut.surefoot"].map(|name| folder.path().join(name));
+    let (mut machine, text) = erring();
+    run(&text, &mut machine.clone(), &whole);
+    let nine = contents(&whole).trials.iter().filter(|trial| trial.phase == Phase::Main && trial.round < 9).count();
+    machine.interrupt_after = Some(u32::try_from(nine).expect("few"));
+    assert_eq!(run(&text, &mut machine, &cut).stop, Stop::Interrupted);
+    machine.interrupt_after = None;
+    assert_eq!(run(&text, &mut machine, &cut).stop, Stop::OneLeft);
+    assert_eq!(finalists(&contents(&cut))[0].round, 9);
+    assert_eq!(outcome(&whole), outcome(&cut));
 }
 
 /// XFS is twice as fast as the others and fails once: it makes nobody fall out who did not.
