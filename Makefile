@@ -30,7 +30,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all pdf package package-check record-release demo demo-guest test test-end-to-end test-benchmarks test-all-else lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
+.PHONY: all pdf package package-check record-release demo demo-guest test test-benchmarks test-all-else lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked -p surefoot
@@ -64,22 +64,22 @@ demo-guest: packages-guest all
 
 # Clippy compiles our own crates here and refuses what `make lint` would: a check of its own would go over all dependencies once more, as
 # cargo shares nothing between a check and a build. What clippy built serves no other build, so it is not built in pieces that could be
-# used again. Most tests wait, so more of them run at a time than there are cores, and beside the end-to-end ones all others run, and the
-# benchmarks on small inputs.
+# used again. Most tests wait, so more of them run at a time than there are cores, and the benchmarks, on small inputs, run beside them;
+# the end-to-end tests after both, as a mount of one is in each namespace that another makes meanwhile, and searches have seconds.
 TEST = CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=6 \
   cargo test --workspace --locked
 test: packages-test check-freebsd
 	cargo fmt --all --check
 	$(TEST) --no-run
-	@mkdir -p target
-	$(MAKE) --no-print-directory --jobs=3 test-end-to-end test-benchmarks test-all-else
-test-end-to-end:
+	$(MAKE) --no-print-directory --jobs=2 test-benchmarks test-all-else
 	$(TEST) --test end_to_end
 test-benchmarks:
+	@mkdir -p target
 	$(TEST) --bench '*' > target/benchmarks.log 2>&1 || { cat target/benchmarks.log; exit 1; }
-# No other test target's name begins with an e. Told in one piece, once it is over.
+# No other test target's name begins with an e.
 test-all-else:
-	{ $(TEST) --lib --bins --test '[!e]*' && $(TEST) --doc; } > target/tests.log 2>&1; status=$$?; cat target/tests.log; exit $$status
+	$(TEST) --lib --bins --test '[!e]*'
+	$(TEST) --doc
 
 # The same lints without a build, for the time before a commit.
 lint:
