@@ -318,8 +318,7 @@ fn seconds_a_round(contents: &Contents) -> Option<f64> {
         until = until.max(*ended);
         *trials.entry(*round).or_default() += 1;
     }
-    let scenarios = contents.scenarios.iter().filter(|scenario| contents.is_studied(scenario));
     // Groups share scenarios, which have a trial in each.
     let most = trials.into_values().max()?;
-    Some(up / spans.len() as f64 * scenarios.count().max(most) as f64)
+    Some(up / spans.len() as f64 * contents.studied().count().max(most) as f64)
 }

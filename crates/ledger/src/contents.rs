@@ -119,9 +119,7 @@ impl Contents {
         self.last_of(scenario, |label| {
             let of_it =
                 self.safety.iter().filter(|measured| measured.scenario == label && self.is_counted_cut(measured, last));
-            // As the study's classes are held: of two alike in their letter one may have lost more than it could show.
-            let badness = |safety: &Safety| (safety.held_to(), safety.worst_lost_commits);
-            let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(badness);
+            let worst = |measured: &MeasuredSafety| measured.safety.as_ref().map(Safety::badness);
             let is_whole = |measured: &MeasuredSafety| measured.safety.is_some();
             self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), worst, is_bad_cut, is_whole)
         })
@@ -205,6 +203,11 @@ impl Contents {
     /// Whether a scenario is studied: no screen left it out.
     pub fn is_studied(&self, scenario: &Scenario) -> bool {
         !self.screened(&scenario.workload).is_some_and(|screened| screened.leaves_out(&scenario.levels))
+    }
+
+    /// Scenarios that are studied, in plan order.
+    pub fn studied(&self) -> impl Iterator<Item = &Scenario> {
+        self.scenarios.iter().filter(|scenario| self.is_studied(scenario))
     }
 
     /// Workloads, in plan order.

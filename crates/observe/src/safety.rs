@@ -167,6 +167,11 @@ impl Safety {
         if self.grade == Grade::C && self.is_censored == Some(true) { Grade::D } else { self.grade }
     }
 
+    /// How bad it is beside others: of two that are held to one class, the larger loss may be more than was shown.
+    pub fn badness(&self) -> (Grade, u64) {
+        (self.held_to(), self.worst_lost_commits)
+    }
+
     /// Upper end of a 95 % interval for the share of cuts that leave a fault beyond a loss, from the random ones: exact for
     /// none seen (the "rule of three": 1 − 0.05^(1/n)), Wilson's otherwise. None where none was tried.
     pub fn bad_share_at_most(&self) -> Option<f64> {

@@ -91,6 +91,5 @@ pub fn has_holes(input: &Input) -> bool {
         let of_power_cuts = contents.last_cut(&scenario.label, member).is_some_and(|last| last.safety.is_none());
         of_power_cuts || contents.last_faults(&scenario.label, member).is_some_and(|last| !last.is_whole())
     };
-    let mut studied = contents.scenarios.iter().filter(|scenario| contents.is_studied(scenario));
-    !input::Counting::of(contents).failed.is_empty() || studied.any(is_unmeasured)
+    !input::Counting::of(contents).failed.is_empty() || contents.studied().any(is_unmeasured)
 }

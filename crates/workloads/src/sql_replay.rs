@@ -98,8 +98,9 @@ impl Parameters {
     /// The log, read once a process: plan and trial ask for it several times.
     fn read(&self) -> Result<Arc<Log>, String> {
         static LAST: Mutex<Option<(String, Arc<Log>)>> = Mutex::new(None);
-        let sought = workload::sought(&self.path);
-        let refused = |why: &dyn std::fmt::Display| format!("`log`: {}: {why}{sought}", self.path.display());
+        let refused = |why: &dyn std::fmt::Display| {
+            format!("`log`: {}: {why}{}", self.path.display(), workload::sought(&self.path))
+        };
         if self.path.as_os_str().is_empty() {
             return Err("`log` names the server's log to replay; there is no default".into());
         }

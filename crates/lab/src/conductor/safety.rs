@@ -37,12 +37,7 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
         return Ok(Stop::Interrupted);
     }
     let known = known(session, what, &asked(settings, what))?;
-    // The last word counts.
-    let is_known = |one: &PlannedScenario| {
-        known.iter().rfind(|(scenario, _)| *scenario == one.label).is_some_and(|(_, has_result)| *has_result)
-    };
-    let all = session.plan.scenarios.iter().enumerate();
-    let has_all = all.filter(|(index, one)| !one.control && !session.is_left_out(*index)).all(|(_, one)| is_known(one));
+    let has_all = asked_for(session).iter().all(|one| has_result(&known, &one.label) == Some(true));
     Ok(match (what, has_all) {
         (What::PowerCuts, true) => Stop::SafetyKnown,
         (What::PowerCuts, false) => Stop::SafetyHoles,
@@ -53,20 +48,11 @@ pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, E
 
 /// Of every scenario of which it is not known, and that no screen left out. Whether the user interrupted.
 fn measure_all(session: &mut Session, settings: &Safety, what: What) -> Result<bool, Error> {
-    let plan = session.plan;
     let asked = asked(settings, what);
     let known = known(session, what, &asked)?;
     let again = session.done.retry_failed;
-    // The last word counts.
-    let is_known = |label: &str| {
-        known.iter().rfind(|(scenario, _)| scenario == label).is_some_and(|(_, has_result)| *has_result || !again)
-    };
-    let is_open = |index: &usize| {
-        let scenario = &plan.scenarios[*index];
-        !scenario.control && !session.is_left_out(*index) && !is_known(&scenario.label)
-    };
-    let open: Vec<&PlannedScenario> =
-        (0..plan.scenarios.len()).filter(is_open).map(|index| &plan.scenarios[index]).collect();
+    let mut open = asked_for(session);
+    open.retain(|one| !has_result(&known, &one.label).is_some_and(|has_result| has_result || !again));
     for (index, scenario) in open.iter().enumerate() {
         if session.interrupted.load(Ordering::Relaxed) {
             return Ok(true);
@@ -85,6 +71,17 @@ fn measure_all(session: &mut Session, settings: &Safety, what: What) -> Result<b
         }
     }
     Ok(false)
+}
+
+/// The scenarios that a report tells of: no control, and none that a screen left out.
+fn asked_for<'a>(session: &Session<'a>) -> Vec<&'a PlannedScenario> {
+    let all = session.plan.scenarios.iter().enumerate();
+    all.filter(|(index, one)| !one.control && !session.is_left_out(*index)).map(|(_, one)| one).collect()
+}
+
+/// Whether a measurement came to a result, of those of a scenario the last one; none: there is none.
+fn has_result(known: &[(String, bool)], label: &str) -> Option<bool> {
+    known.iter().rfind(|(scenario, _)| scenario == label).map(|(_, has_result)| *has_result)
 }
 
 /// How it is asked, in plain form.

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::safety::cell;
-use observe::safety::{Grade, Safety};
+use observe::safety::Safety;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -33,16 +33,12 @@ fn worst<'a>(side: &[&'a Input]) -> BTreeMap<(&'a str, &'a str), Cut<'a>> {
                 continue;
             };
             let known = worst.entry((&*part.workload, &*row.label)).or_insert((asked, found));
-            if badness(known.1) < badness(found) {
+            if known.1.badness() < found.badness() {
                 *known = (asked, found);
             }
         }
     }
     worst
-}
-
-fn badness(found: &Safety) -> (Grade, u64) {
-    (found.held_to(), found.worst_lost_commits)
 }
 
 fn line(label: &str, [(_, first), (_, second)]: [Cut; 2], is_asked_alike: bool) -> String {

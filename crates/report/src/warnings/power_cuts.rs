@@ -1,14 +1,13 @@
 //! Warnings about what was measured of power cuts: where it failed, and where the search missed something.
 
 use super::{Warning, in_scenarios, listed};
-use ledger::model::{Contents, MeasuredSafety, Scenario};
+use ledger::model::{Contents, MeasuredSafety};
 use observe::safety::Safety;
 use std::collections::BTreeMap;
 
 /// Of a study; of each scenario the last measurement counts, and of those that failed what was damaged before.
 pub fn of(contents: &Contents) -> Vec<Warning> {
-    let is_asked = |scenario: &&Scenario| !scenario.control && contents.is_studied(scenario);
-    let scenarios = || contents.scenarios.iter().filter(is_asked);
+    let scenarios = || contents.studied().filter(|scenario| !scenario.control);
     let measured: Vec<&MeasuredSafety> = scenarios().filter_map(|scenario| contents.safety_of(scenario)).collect();
     let member = contents.members.first().map(|member| member.number);
     let last: Vec<&MeasuredSafety> =
