@@ -190,7 +190,8 @@ fn load(runs: &[&RunRow]) -> Option<Load> {
         let busy: f64 =
             ["user", "system", "irq"].iter().filter_map(|kind| get(run, &format!("cpu_{kind}_share"))).sum();
         let own = get(run, "driver_cpu_cores")?;
-        Some((busy * cpus - own - of_others(run, "cpu_cores")?).max(0.0))
+        let disks = get(run, "virtual_disk_cpu_cores").unwrap_or(0.0);
+        Some((busy * cpus - own - of_others(run, "cpu_cores")? - disks).max(0.0))
     };
     let moved = |run: &RunRow, device: &str| {
         Some((get(run, &format!("{device}_read_bytes"))? + get(run, &format!("{device}_write_bytes"))?) / run.seconds)
@@ -286,6 +287,11 @@ mod tests {
         assert_eq!(other_cores(&[("server_cpus", 2.0), ("others_cpu_cores", 1.0)]), Some(0.25));
         assert_eq!(other_cores(&[("server_cpus", 2.0)]), None);
         assert_eq!(other_cores(&[]), Some(1.25), "without a server there is nobody else of the trial's");
+        assert_eq!(
+            other_cores(&[("virtual_disk_cpu_cores", 1.0)]),
+            Some(0.25),
+            "what stands for a drive is no stranger"
+        );
     }
 
     /// Twelve CPUs' worth of kernel threads, which do half a CPU more in one trial: on a machine of 256 that slowed nobody down.

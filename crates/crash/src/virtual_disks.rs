@@ -46,6 +46,11 @@ impl VirtualDisks {
         Ok(disks)
     }
 
+    /// The number of each one's process.
+    pub fn processes(&self) -> Vec<u32> {
+        self.0.iter().map(|one| one.disk.process()).collect()
+    }
+
     /// A run begins.
     ///
     /// # Errors

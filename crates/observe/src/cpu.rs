@@ -75,19 +75,23 @@ pub fn usable() -> Option<usize> {
     std::thread::available_parallelism().ok().map(usize::from)
 }
 
-/// CPU time of the trial's other processes (its server, its workers), of children they waited for too. None unless this
+/// CPU time of the trial's other processes (its server, its workers) but for these disks, of children they waited for too. None unless this
 /// process is the first of its PID namespace, where every other is the trial's own.
-pub fn others_seconds() -> Option<f64> {
+pub fn others_seconds(disks: &[u32]) -> Option<f64> {
     if std::process::id() != 1 {
         return None;
     }
+    let names = std::fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.file_name());
+    let processes = names.filter_map(|name| name.to_str()?.parse::<u32>().ok());
+    seconds_of(processes.filter(|process| *process != 1 && !disks.contains(process)))
+}
+
+/// CPU time of these processes, of children they waited for too. None: there is none of them.
+pub fn seconds_of(processes: impl IntoIterator<Item = u32>) -> Option<f64> {
     let ticks_per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok()?? as f64;
-    let processes = std::fs::read_dir("/proc").ok()?.flatten().filter(|entry| {
-        entry.file_name().to_str().is_some_and(|name| name != "1" && name.bytes().all(|byte| byte.is_ascii_digit()))
-    });
-    let texts = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
-    let ticks: Vec<u64> = texts.filter_map(|text| process_ticks(&text)).collect();
-    (!ticks.is_empty()).then(|| ticks.iter().sum::<u64>() as f64 / ticks_per_second)
+    let text = |process: u32| std::fs::read_to_string(format!("/proc/{process}/stat")).ok();
+    let ticks = processes.into_iter().filter_map(|process| process_ticks(&text(process)?));
+    ticks.reduce(u64::saturating_add).map(|ticks| ticks as f64 / ticks_per_second)
 }
 
 /// utime, stime, cutime and cstime of `/proc/PID/stat` (proc_pid_stat(5)); a name may have blanks and brackets.
@@ -168,6 +172,14 @@ mod tests {
     #[test]
     fn an_idle_counter_that_runs_backwards_counts_as_none() {
         assert_eq!(shares(&[0, 0, 9, 0, 0, 50], &[10, 0, 4, 0, 0, 40]), Some([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    }
+
+    /// A virtual disk that was awake all of the time made its server "bound by CPU".
+    #[test]
+    fn processes_are_counted_by_their_numbers() {
+        assert!(seconds_of([std::process::id()]).is_some_and(|seconds| seconds >= 0.0));
+        assert_eq!(seconds_of([]), None);
+        assert_eq!(seconds_of([u32::MAX]), None, "no process has it");
     }
 
     #[test]

@@ -35,6 +35,19 @@ pub enum Place<'a> {
     Folder(&'a Path),
 }
 
+/// What a run's telemetry is of.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Watched<'a> {
+    /// What is under the filesystem under test (`loop3`); none: the disk under `place`, if any.
+    pub device: Option<&'a str>,
+    /// What is under a server's log of changes, when that has a volume of its own.
+    pub log_device: Option<&'a str>,
+    /// Where the data lie.
+    pub place: Option<Place<'a>>,
+    /// Processes that are virtual disks: their CPU time is that of hardware, and no server's.
+    pub disks: &'a [u32],
+}
+
 /// What the machine did during one run.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
@@ -56,13 +69,12 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts a run's telemetry: `device` is what is under the filesystem under test (`loop3`; absent: the disk under
-    /// `place`, if any), `log_device` what is under a server's log of changes, when that has a volume of its own.
+    /// Starts a run's telemetry.
     ///
     /// # Panics
     /// When the system has no thread left to give.
-    pub fn start(device: Option<&str>, log_device: Option<&str>, place: Option<Place>) -> Sampler {
-        let targets = Targets::find(device, log_device, place);
+    pub fn start(watched: &Watched) -> Sampler {
+        let targets = Targets::find(watched);
         let (stop, stopped) = channel::<()>();
         let of_thread = targets.clone();
         let before = Snapshot::take(&targets);
@@ -254,6 +266,7 @@ mod tests {
             pressure: [None, Some(Pressure { some: written, full: None }), None],
             own_seconds: 0.0,
             others_seconds: None,
+            disks_seconds: None,
         }
     }
 
@@ -278,6 +291,20 @@ mod tests {
         ] {
             assert_eq!(value(&metrics, absent), None, "{absent} was not there, so it is not 0");
         }
+    }
+
+    #[test]
+    fn a_virtual_disk_s_time_is_told_apart_from_the_servers() {
+        let start = Instant::now();
+        let at = |milliseconds: u64, others: f64, disks: Option<f64>| Snapshot {
+            others_seconds: Some(others),
+            disks_seconds: disks,
+            ..at(start, milliseconds, 0)
+        };
+        let metrics = difference(&at(0, 5.0, Some(7.0)), &at(2000, 6.0, Some(9.0)));
+        let cores = ["others_cpu_cores", "virtual_disk_cpu_cores"].map(|name| value(&metrics, name));
+        assert_eq!(cores, [Some(0.5), Some(1.0)]);
+        assert_eq!(value(&difference(&at(0, 5.0, None), &at(2000, 6.0, None)), "virtual_disk_cpu_cores"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{Done, Out, RunContext, Stopped};
 use load::workload::Workload;
 use observe::metric::Measured;
 use observe::record::{Record, Run};
-use observe::sampler::Sampler;
+use observe::sampler::{Sampler, Watched};
 use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use study::trial_spec::Cache;
@@ -40,8 +40,12 @@ impl RunContext<'_> {
         }
         out.say(&Record::RunStarted { run, warm_up });
         let started = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
-        let data = &self.volumes.data;
-        let sampler = Sampler::start(data.device_name.as_deref(), self.volumes.log_device(), Some(data.place()));
+        let sampler = Sampler::start(&Watched {
+            device: self.volumes.data.device_name.as_deref(),
+            log_device: self.volumes.log_device(),
+            place: Some(self.volumes.data.place()),
+            disks: &self.disks.processes(),
+        });
         self.disks.begin().map_err(Stopped::at("virtual disk"))?;
         let outcome = self.with_context(out, |context| {
             // All runs of a trial are one long load, so that what is measured is a server at work and not one that was just made ready.

@@ -1,7 +1,7 @@
 //! All counters at one moment, and what two moments say of the time between them.
 
-use super::Place;
-use crate::cpu::{KINDS, Stat, others_seconds, own_seconds, shares};
+use super::{Place, Watched};
+use crate::cpu::{KINDS, Stat, others_seconds, own_seconds, seconds_of, shares};
 use crate::disk::{self, Counters};
 use crate::memory::Memory;
 use crate::metric::{Direction, Measured, Metric};
@@ -20,19 +20,21 @@ pub(super) struct Targets {
     pub(super) backing: Option<String>,
     pub(super) filesystem: Option<PathBuf>,
     pub(super) folder: Option<PathBuf>,
+    pub(super) disks: Vec<u32>,
 }
 
 impl Targets {
-    pub(super) fn find(device: Option<&str>, log: Option<&str>, place: Option<Place>) -> Targets {
-        let (filesystem, folder) = match place {
+    pub(super) fn find(watched: &Watched) -> Targets {
+        let (filesystem, folder) = match watched.place {
             Some(Place::Filesystem(path)) => (Some(path.to_path_buf()), None),
             Some(Place::Folder(path)) => (None, Some(path.to_path_buf())),
             None => (None, None),
         };
         let under = || filesystem.as_deref().or(folder.as_deref()).and_then(disk::disk_under);
-        let device = device.map_or_else(under, disk::device_name);
+        let device = watched.device.map_or_else(under, disk::device_name);
         let backing = device.as_deref().and_then(disk::disk_below_loop);
-        Targets { device, log: log.and_then(disk::device_name), backing, filesystem, folder }
+        let log = watched.log_device.and_then(disk::device_name);
+        Targets { device, log, backing, filesystem, folder, disks: watched.disks.to_vec() }
     }
 }
 
@@ -49,6 +51,7 @@ pub(super) struct Snapshot {
     pub(super) pressure: [Option<Pressure>; 3],
     pub(super) own_seconds: f64,
     pub(super) others_seconds: Option<f64>,
+    pub(super) disks_seconds: Option<f64>,
 }
 
 impl Snapshot {
@@ -63,7 +66,8 @@ impl Snapshot {
             space_used: targets.filesystem.as_deref().and_then(disk::space).map(|space| space.0),
             pressure: RESOURCES.map(Pressure::read),
             own_seconds: own_seconds(),
-            others_seconds: others_seconds(),
+            others_seconds: others_seconds(&targets.disks),
+            disks_seconds: seconds_of(targets.disks.iter().copied()),
         }
     }
 }
@@ -83,6 +87,9 @@ pub(super) fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
     if let (Some(before), Some(after)) = (before.others_seconds, after.others_seconds) {
         list.add("others_cpu_seconds".into(), "s", (after - before).max(0.0));
         list.add("others_cpu_cores".into(), "1", (after - before).max(0.0) / seconds);
+    }
+    if let (Some(before), Some(after)) = (before.disks_seconds, after.disks_seconds) {
+        list.add("virtual_disk_cpu_cores".into(), "1", (after - before).max(0.0) / seconds);
     }
     list.disk("device", before.device.zip(after.device), seconds);
     list.disk("device_log", before.log.zip(after.log), seconds);

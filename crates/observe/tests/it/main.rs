@@ -1,7 +1,7 @@
 //! Telemetry of a real loop device on an image file of its own: what was written is what was counted.
 
 use observe::disk;
-use observe::sampler::{Place, Sampler, Telemetry, derived};
+use observe::sampler::{Place, Sampler, Telemetry, Watched, derived};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -54,7 +54,11 @@ fn value(telemetry: &Telemetry, name: &str) -> f64 {
 fn what_is_written_to_a_device_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let device = Loop::over(&folder.path().join("image"));
-    let sampler = Sampler::start(Some(&device.name()), None, Some(Place::Filesystem(folder.path())));
+    let sampler = Sampler::start(&Watched {
+        device: Some(&device.name()),
+        place: Some(Place::Filesystem(folder.path())),
+        ..Watched::default()
+    });
     device.write_and_flush(16, 4);
     let telemetry = sampler.stop();
     assert_eq!(value(&telemetry, "device_write_bytes"), 16.0 * MEBIBYTE as f64);
@@ -79,7 +83,7 @@ fn the_disk_below_a_loop_device_is_found() {
 #[test]
 fn a_folder_without_a_device_has_all_other_figures() {
     let memory = Path::new("/dev/shm");
-    let sampler = Sampler::start(None, None, Some(Place::Filesystem(memory)));
+    let sampler = Sampler::start(&Watched { place: Some(Place::Filesystem(memory)), ..Watched::default() });
     let mut file = tempfile::tempfile_in(memory).expect("a file");
     file.write_all(&[1; MEBIBYTE as usize]).expect("it is written");
     let telemetry = sampler.stop();
@@ -95,7 +99,7 @@ fn what_a_folder_holds_is_not_what_its_disk_holds() {
     std::fs::write(disk.path().join("others"), vec![1; 20 * MEBIBYTE as usize]).expect("others' data");
     let folder = disk.path().join("trial");
     std::fs::create_dir_all(folder.join("sub")).expect("made");
-    let sampler = Sampler::start(None, None, Some(Place::Folder(&folder)));
+    let sampler = Sampler::start(&Watched { place: Some(Place::Folder(&folder)), ..Watched::default() });
     let data = vec![1; MEBIBYTE as usize];
     std::fs::write(folder.join("a"), &data).expect("written");
     std::fs::write(folder.join("sub/b"), &data).expect("written");
@@ -120,7 +124,7 @@ fn what_a_folder_holds_is_not_what_its_disk_holds() {
 
 #[test]
 fn a_whole_second_has_its_sample() {
-    let sampler = Sampler::start(None, None, None);
+    let sampler = Sampler::start(&Watched::default());
     std::thread::sleep(Duration::from_millis(1500));
     let telemetry = sampler.stop();
     let lengths: Vec<usize> = telemetry.series.values().map(Vec::len).collect();

@@ -56,6 +56,7 @@ fn a_load_meets_the_drive_that_is_named_or_there_is_no_figure() {
     let (none, slow) = (trial("none"), trial("sata-7200"));
     assert_eq!(none["state"], "finished", "{none:#}");
     assert!(metrics(none)["virtual_disk_late_seconds_p99"].is_null(), "nothing is delayed");
+    assert!(metrics(none)["virtual_disk_cpu_cores"].is_number(), "its time is told apart");
     assert!(slow["facts"]["device"].as_str().expect("a fact").ends_with("timed as sata-7200"), "{slow:#}");
     if slow["state"] == "finished" {
         run.status(0);
