@@ -97,6 +97,9 @@ impl Counters {
         if !paths.is_empty() {
             return Some(own.over_paths(&paths));
         }
+        if is_uncounted(&folder) {
+            return None;
+        }
         // Without a queue of requests a driver counts by itself or not at all (memory, a partition of several paths): 0 says nothing then.
         if own.reads == 0 && own.writes == 0 && !folder.join("mq").is_dir() && !folder.join("dm").is_dir() {
             return None;
@@ -172,6 +175,14 @@ impl Counters {
             flush_milliseconds: known(&|disk| disk.flush_milliseconds).filter(|_| !one),
         }
     }
+}
+
+/// Whether somebody has switched the counting of requests off (`iostats` in queue-sysfs): the counters stand still then. Drivers without a queue of
+/// requests count by themselves, whatever is said there. A partition is counted with its disk.
+fn is_uncounted(folder: &Path) -> bool {
+    let disk = if folder.join("partition").exists() { folder.join("..") } else { folder.to_path_buf() };
+    let iostats = std::fs::read_to_string(disk.join("queue/iostats")).unwrap_or_default();
+    disk.join("mq").is_dir() && iostats.trim_end() == "0"
 }
 
 /// Whether a 0 among a device's flushes means that none came: they "are not tracked for partitions" (block/stat), the

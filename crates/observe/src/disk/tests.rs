@@ -149,6 +149,29 @@ fn a_mirror_was_asked_for_less_than_its_disks_got() {
     assert_eq!((asked.writes, asked.flushes, got.writes, got.flushes), (10, None, 20, Some(6)));
 }
 
+/// A disk whose `iostats` an administrator had switched off "rested", so that its load waited for "locks".
+#[test]
+fn a_device_that_nobody_counts_does_not_rest() {
+    let devices: [(&str, [u64; 5], &[&str]); 2] =
+        [("sda", [1, 10, 100, 3, 7], &[]), ("dm-0", [1, 10, 100, 0, 0], &["sda"])];
+    let class = class_of(&devices);
+    let queue = class.path().join("sda/queue");
+    std::fs::create_dir(&queue).expect("made");
+    let read = |iostats: &str| {
+        std::fs::write(queue.join("iostats"), iostats).expect("written");
+        ["sda", "dm-0"].map(|device| Counters::read_in(class.path(), device).map(|counters| counters.flushes))
+    };
+    assert_eq!(read("1\n"), [Some(Some(3)), Some(Some(3))]);
+    assert_eq!(read("0\n"), [None, Some(None)], "the layer counts by itself, but no flushes");
+    let part = class.path().join("sda/sda1");
+    std::fs::create_dir(&part).expect("made");
+    for (file, text) in [("partition", "1"), ("stat", "1 0 8 0 2 0 16 0 0 5 5")] {
+        std::fs::write(part.join(file), text).expect("written");
+    }
+    std::os::unix::fs::symlink(&part, class.path().join("sda1")).expect("linked");
+    assert_eq!(Counters::read_in(class.path(), "sda1"), None, "as its disk");
+}
+
 #[test]
 fn what_requests_took_is_not_known_of_a_partition() {
     let devices: [(&str, [u64; 5], &[&str]); 1] = [("sda1", [1, 10, 100, 0, 0], &[])];
