@@ -121,7 +121,7 @@ fn counters_tell(scenario: &Scenario, facts: &[&BTreeMap<String, String>]) -> bo
     facts.iter().all(|facts| {
         volumes.iter().all(|(prefix, volume)| {
             let fact = |name: &str| facts.get(&format!("{prefix}{name}")).map(String::as_str);
-            // A log on a device of its own gets the flushes of commits, and nobody counts them there.
+            // A log on a device of its own gets the flushes of commits, which of a block device, and in older files, nobody counts there.
             let log_apart = fact("log").is_some() || volume["external_log"].as_u64().is_some_and(|bytes| bytes > 0);
             match volume["device"].as_str() {
                 Some("loop") => !log_apart,

@@ -40,9 +40,10 @@ impl Volumes {
         self.further.get("wal").map(|mounted| mounted.data_folder.as_path())
     }
 
-    /// The device under the log's own volume.
+    /// The device under the log's own volume, else that under the external log of the filesystem under test: what commits cost is spread over both.
     pub fn log_device(&self) -> Option<&str> {
-        self.further.get("wal")?.device_name.as_deref()
+        let of_volume = self.further.get("wal").map(|mounted| &mounted.device_name);
+        of_volume.unwrap_or(&self.data.log_device_name).as_deref()
     }
 
     /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name, with images and devices of its own.

@@ -40,7 +40,7 @@ pub enum Place<'a> {
 pub struct Watched<'a> {
     /// What is under the filesystem under test (`loop3`); none: the disk under `place`, if any.
     pub device: Option<&'a str>,
-    /// What is under a server's log of changes, when that has a volume of its own.
+    /// What is under a server's log of changes, or a filesystem's, when that has a device of its own.
     pub log_device: Option<&'a str>,
     /// Where the data lie.
     pub place: Option<Place<'a>>,

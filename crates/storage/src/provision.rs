@@ -43,6 +43,8 @@ pub struct Mounted {
     pub commands: Vec<String>,
     /// The device under the filesystem, by its name in `/sys/class/block`: `loop3`.
     pub device_name: Option<String>,
+    /// The device under the filesystem's external log, likewise, where both are image files: that of a block device lies on another disk.
+    pub log_device_name: Option<String>,
     /// What a power cut may take, the filesystem below the image file included.
     pub durability: Durability,
     settings: StorageSettings,
@@ -114,6 +116,7 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
         ineffective: Vec::new(),
         commands: command::made(settings, &source, log.as_deref(), &places.mount_point.to_string_lossy()),
         device_name: devices.device.as_ref().and_then(name_of),
+        log_device_name: devices.log.as_ref().filter(|_| settings.device != Device::Block).and_then(name_of),
         durability: durability::durability(settings),
         settings: settings.clone(),
         mounting: Some(mounting),
@@ -433,6 +436,7 @@ fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted
         ineffective: Vec::new(),
         commands: command::commands(settings),
         device_name,
+        log_device_name: None,
         durability: durability::durability(settings),
         settings: settings.clone(),
         mounting: None,

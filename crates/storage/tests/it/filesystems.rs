@@ -57,6 +57,10 @@ fn every_preset_takes_effect() {
                             || facts.contains_key("journal_device"),
                         "{facts:?}"
                     );
+                    let log = mounted.log_device_name.as_ref().expect("a loop device of its own");
+                    assert!(
+                        mounted.device_name.as_ref() != Some(log) && Path::new("/sys/class/block").join(log).exists()
+                    );
                 }
                 mounted
                     .tear_down()

@@ -418,6 +418,7 @@ fn disks_are_striped_and_slowed_down() {
         assert!(speed > 1.0 && speed <= 50.0, "{filesystem}: {speed} commits a second with 20 ms a flush");
         assert!(fact(&scenario("slow-flush"), "delay").contains("flush 20 ms"));
         assert!(fact(&scenario("slow-log"), "log_delay").contains("write 10 ms"));
+        assert!(metric(&ledger, &scenario("slow-log"), "device_log_write_bytes") > 0.0, "its log is a part of it");
     }
     assert_nothing_left(&world, "disks");
     let on_host = ["run", "disks.toml", "--set", "bench=host", "--results", "host.surefoot"];
