@@ -26,7 +26,12 @@ pub fn parse(text: &str) -> Vec<Mount> {
 
 /// The mounts that this thread sees; a thread may have a mount namespace of its own.
 pub fn read() -> Vec<Mount> {
-    parse(&std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default())
+    parse_bytes(&std::fs::read("/proc/thread-self/mountinfo").unwrap_or_default())
+}
+
+/// The kernel writes names as they are: one that is no UTF-8 must not hide all other mounts.
+fn parse_bytes(bytes: &[u8]) -> Vec<Mount> {
+    parse(&String::from_utf8_lossy(bytes))
 }
 
 /// The mount that a path lies on, as this thread sees it.
@@ -89,6 +94,15 @@ mod tests {
         assert_eq!(mounts[0].options, ["rw", "noatime"]);
         assert_eq!((&*mounts[0].filesystem, &*mounts[0].source), ("ext3", "/dev/root"));
         assert_eq!(mounts[0].super_options, ["rw", "errors=continue"]);
+    }
+
+    /// A folder named in Latin-1, as on an old disk that a desktop has mounted: no trial found its own mount.
+    #[test]
+    fn a_name_that_is_no_utf_8_hides_no_other_mount() {
+        let text = b"1 2 8:17 / /media/M\xfcll rw - vfat /dev/sdb1 rw\n3 2 7:0 / /work/mount rw - ext4 /dev/loop0 rw\n";
+        let mounts = parse_bytes(text);
+        assert_eq!((mounts.len(), mounts[0].device), (2, (8, 17)));
+        assert_eq!(mount_of(&mounts, Path::new("/work/mount/data")).expect("found").device, (7, 0));
     }
 
     #[test]

@@ -169,7 +169,8 @@ enum Version {
 }
 
 fn controller() -> Option<(PathBuf, Version)> {
-    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    // A mount whose name is no UTF-8 hides no other.
+    let mounts = String::from_utf8_lossy(&std::fs::read("/proc/self/mounts").ok()?).into_owned();
     let mut fields = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ');
         Some((PathBuf::from(words.nth(1)?), words.next()?, words.next()?))
