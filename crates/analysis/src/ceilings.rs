@@ -7,6 +7,7 @@ use crate::counting::Counting;
 use crate::telemetry::{metric, of_devices};
 use ledger::model::{Contents, Probe, RunRow, Scenario};
 use observe::cpu;
+use observe::metric::BEFORE_FLUSH;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -221,6 +222,11 @@ impl Use {
         let sum = |of: &dyn Fn(&RunRow) -> Option<f64>| runs.iter().map(|run| of(run)).sum::<Option<f64>>();
         let rate = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(sum(of)? / seconds).filter(|rate| rate.is_finite());
         let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
+        // A load asks for nothing while the flush goes on that ends its turn.
+        let asking = |name: &str| {
+            let before_flush = if name == scenario.primary_metric { mean(BEFORE_FLUSH) } else { None };
+            before_flush.or_else(|| mean(name))
+        };
         let workload = &scenario.settings["workload"];
         let number = |name: &str| workload[name].as_f64().filter(|value| *value > 0.0);
         let connections = CONNECTIONS.iter().filter_map(|name| number(name)).fold(1.0, f64::max);
@@ -261,12 +267,12 @@ impl Use {
             writes: count("writes"),
             reads: count("reads"),
             locked: rate(&|run| metric(run, "lock_wait_seconds")),
-            reached: number("rate").and_then(|asked| Some(done(scenario, &mean)? / asked)),
+            reached: number("rate").and_then(|asked| Some(done(scenario, &asking)? / asked)),
             missed: number("rate").and_then(|asked| Some(rate(&missed)? / asked)).unwrap_or(0.0),
             // A log that is replayed at its own times has its pauses, too.
             pausing: match (number("speed"), number("think_time")) {
                 (Some(_), _) => 1.0,
-                (None, Some(pause)) => answered(&mean).map_or(1.0, |rate| rate * pause / connections),
+                (None, Some(pause)) => answered(&asking).map_or(1.0, |rate| rate * pause / connections),
                 (None, None) => 0.0,
             },
             connections,

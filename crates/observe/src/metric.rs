@@ -43,6 +43,9 @@ pub fn is_rate(unit: &str) -> bool {
 /// Of runs that each do another part of one work: where it began. Such runs are not held against each other.
 pub const PART_BEGIN: &str = "part_begin";
 
+/// Of a turn whose primary figure has the flush that ended it: the figure without.
+pub const BEFORE_FLUSH: &str = "before_flush";
+
 impl Metric {
     /// A metric known at compile time.
     pub const fn new(name: &'static str, unit: &'static str, direction: Direction) -> Metric {

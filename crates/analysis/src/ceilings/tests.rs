@@ -56,6 +56,18 @@ fn connections_that_seldom_pause_wait_for_the_server() {
     check(&Use { pausing: seldom, cpu_busy: 0.99, others_cores: Some(1.5), ..served() }, Some(By::Cpu));
 }
 
+/// By turns of a second that a flush of a tenth ended, 91 % "of the rate asked for" was reached.
+#[test]
+fn a_turn_s_flush_takes_nothing_from_the_rate_that_was_reached() {
+    let of = |metrics: &[(&str, f64)], workload: Value| use_of(metrics, json!({ "workload": workload }));
+    let charged = [("transactions_per_second", 455.0), ("before_flush", 500.0)];
+    assert_eq!(of(&charged, json!({ "threads": 8, "rate": 500 })).reached, Some(1.0));
+    assert_eq!(of(&charged[..1], json!({ "threads": 8, "rate": 500 })).reached, Some(0.91));
+    assert_eq!(of(&charged, json!({ "threads": 8, "think_time": 0.008 })).pausing, 0.5);
+    let latency = [("requests_per_second", 250.0), ("before_flush", 0.004)];
+    assert_eq!(of(&latency, json!({ "connections": 8, "rate": 500 })).reached, Some(0.5), "it is of another figure");
+}
+
 #[test]
 fn a_generator_with_full_threads_binds() {
     let full = Use { driver_threads: Some(1.0), driver_cores: 0.95, cpu_busy: 0.6, ..served() };

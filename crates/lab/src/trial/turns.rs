@@ -4,7 +4,7 @@ use super::{Done, INTERRUPTED, Out, STOP, Stopped};
 use crate::volumes::Volumes;
 use load::asked::Asked;
 use observe::disk::Counters;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{BEFORE_FLUSH, Direction, Measured, Metric};
 use observe::record::Record;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -13,9 +13,6 @@ use std::time::Instant;
 
 /// How long the flush took that ended a turn.
 const FLUSH: Metric = Metric::new("turn_flush_seconds", "s", Direction::Less);
-
-/// The primary figure without that flush, where the flush is a part of the turn.
-const BEFORE_FLUSH: &str = "before_flush";
 
 /// What was read from and written to a trial's own devices while it stood still: others' turns had to bear it.
 const STANDSTILL: Metric = Metric::new("standstill_bytes", "B", Direction::Less);
