@@ -46,6 +46,12 @@ impl Volumes {
         of_volume.unwrap_or(&self.data.log_device_name).as_deref()
     }
 
+    /// The devices that nobody but this trial uses.
+    pub fn own_devices(&self) -> impl Iterator<Item = &str> {
+        let logs = self.all().filter_map(|mounted| mounted.log_device_name.as_deref());
+        self.all().filter_map(Mounted::own_device).chain(logs)
+    }
+
     /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name, with images and devices of its own.
     pub fn commands(spec: &TrialSpec) -> Vec<String> {
         let mut lines = storage::commands(&spec.storage);

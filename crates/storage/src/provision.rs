@@ -360,9 +360,13 @@ impl Mounted {
     /// # Errors
     /// When writing out fails, or the device does not come to rest.
     pub fn settle(&self) -> Result<(), Error> {
-        // The device of an existing directory is others' too and may never rest.
-        let own = self.device_name.as_deref().filter(|_| self.trial_folder.is_none());
-        settle::settle(&self.data_folder, own)
+        // Others' device may never rest.
+        settle::settle(&self.data_folder, self.own_device())
+    }
+
+    /// The device under the filesystem, where nobody else uses it: that of an existing directory is others', too.
+    pub fn own_device(&self) -> Option<&str> {
+        self.device_name.as_deref().filter(|_| self.trial_folder.is_none())
     }
 
     /// Writes out the filesystem.

@@ -21,7 +21,7 @@ const STANDSTILL: Metric = Metric::new("standstill_bytes", "B", Direction::Less)
 pub(super) struct Turns<'a> {
     settings: study::trial_spec::Turns,
     told: &'a Receiver<()>,
-    standstill_bytes: u64,
+    standstill_bytes: Option<u64>,
     asked: Option<Asked>,
     noted: BTreeSet<String>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Turns<'a> {
 impl<'a> Turns<'a> {
     /// Before the first turn; each `told` is one.
     pub(super) fn new(settings: study::trial_spec::Turns, told: &'a Receiver<()>) -> Turns<'a> {
-        Turns { settings, told, standstill_bytes: 0, asked: None, noted: BTreeSet::new() }
+        Turns { settings, told, standstill_bytes: None, asked: None, noted: BTreeSet::new() }
     }
 
     /// Stands still until it is told to go on.
@@ -39,7 +39,7 @@ impl<'a> Turns<'a> {
         out.say(&Record::Waiting);
         // The sender's thread ends the process before it hangs up.
         let _ = self.told.recv();
-        self.standstill_bytes = moved_bytes(volumes).saturating_sub(before);
+        self.standstill_bytes = moved_bytes(volumes).zip(before).map(|(after, before)| after.saturating_sub(before));
         sandbox::isolation::stand_still(false).map_err(Stopped::at("stand still"))?;
         if STOP.load(Ordering::Relaxed) { Err(Stopped::at("wait")(INTERRUPTED)) } else { Ok(()) }
     }
@@ -53,7 +53,8 @@ impl<'a> Turns<'a> {
 
     /// Adds what a turn's end and the wait before it took to its figures; gives the turn's seconds.
     pub(super) fn charge(&self, metrics: &mut Vec<Measured>, primary: &str, seconds: f64, flush_seconds: f64) -> f64 {
-        metrics.extend([FLUSH.at(flush_seconds), STANDSTILL.at(self.standstill_bytes as f64)]);
+        metrics.push(FLUSH.at(flush_seconds));
+        metrics.extend(self.standstill_bytes.map(|bytes| STANDSTILL.at(bytes as f64)));
         if !self.settings.charge_flush {
             return seconds;
         }
@@ -94,10 +95,10 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Bytes that went to and from the trial's own devices since they were attached.
-fn moved_bytes(volumes: &Volumes) -> u64 {
-    let devices = volumes.data.device_name.as_deref().into_iter().chain(volumes.log_device());
-    devices.filter_map(Counters::read).map(|counters| counters.read_bytes + counters.write_bytes).sum()
+/// Bytes that went to and from the trial's own devices since they were attached; none: it has none.
+fn moved_bytes(volumes: &Volumes) -> Option<u64> {
+    let counters = volumes.own_devices().filter_map(Counters::read);
+    counters.map(|counters| counters.read_bytes + counters.write_bytes).reduce(u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -109,6 +110,8 @@ mod tests {
         let mut metrics = vec![Metric::named("figure".into(), unit.into(), Direction::More).at(value)];
         let seconds = Turns::new(settings, &orders).charge(&mut metrics, "figure", 2.0, 0.5);
         assert_eq!((metrics[0].value, seconds), expected, "{unit}");
+        // Of a folder, whose disk others use, nobody knows them.
+        assert!(!metrics.iter().any(|measured| measured.metric.name == STANDSTILL.name));
         let before = metrics.iter().find(|measured| measured.metric.name == BEFORE_FLUSH);
         assert_eq!(before.map(|measured| measured.value), settings.charge_flush.then_some(value));
     }

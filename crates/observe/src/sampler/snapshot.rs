@@ -33,7 +33,8 @@ impl Targets {
         let under = || filesystem.as_deref().or(folder.as_deref()).and_then(disk::disk_under);
         let device = watched.device.map_or_else(under, disk::device_name);
         let backing = device.as_deref().and_then(disk::disk_below_loop);
-        let log = watched.log_device.and_then(disk::device_name);
+        // Two folders on one disk: what that got is counted once.
+        let log = watched.log_device.and_then(disk::device_name).filter(|log| device.as_ref() != Some(log));
         Targets { device, log, backing, filesystem, folder, disks: watched.disks.to_vec() }
     }
 }

@@ -72,6 +72,22 @@ fn what_is_written_to_a_device_is_counted() {
     assert!(derived[2].metric.name == "flush_seconds_mean" && (0.0..10.0).contains(&values[2]), "{values:?}");
 }
 
+/// As of data and log in two folders of one disk: what that got had counted twice.
+#[test]
+fn a_log_on_the_datas_own_device_is_counted_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = Loop::over(&folder.path().join("image"));
+    let name = device.name();
+    let sampler = Sampler::start(&Watched { device: Some(&name), log_device: Some(&name), ..Watched::default() });
+    device.write_and_flush(16, 4);
+    let telemetry = sampler.stop();
+    assert!(!telemetry.metrics.iter().any(|measured| measured.metric.name.starts_with("device_log_")));
+    assert_eq!(
+        derived(&telemetry, 16 * MEBIBYTE, 4).iter().map(|found| found.value).take(2).collect::<Vec<_>>(),
+        [1.0; 2]
+    );
+}
+
 #[test]
 fn the_disk_below_a_loop_device_is_found() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -260,6 +260,7 @@ fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
     assert_eq!(folder.path().read_dir().expect("a folder").count(), 6);
     std::fs::write(one.data_folder.join("file"), "data").expect("written");
     assert!(one.facts.contains_key("mount_options"));
+    assert_eq!(one.own_device(), None, "its disk is others', too");
     one.settle().expect("written out");
     one.tear_down().expect("removed");
     drop(two);
