@@ -246,9 +246,10 @@ pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
 /// Whether the data of a scenario fit into the memory that its trials have.
 pub fn fits_into_memory(scenario: &PlannedScenario) -> bool {
     let guest = (!scenario.guest.is_empty()).then(|| guest::memory_bytes(&scenario.guest));
-    let limit = guest.or(scenario.memory_bytes).unwrap_or_else(observe::machine::memory_bytes);
+    let machine = Some(observe::machine::memory_bytes()).filter(|bytes| *bytes > 0);
+    let limit = [guest, scenario.memory_bytes, machine].into_iter().flatten().min();
     workloads::settings(&scenario.workload, &scenario.parameters).is_some_and(|load| {
         let data = load.estimate().data_bytes;
-        data > 0 && data < limit
+        data > 0 && limit.is_some_and(|limit| data < limit)
     })
 }

@@ -374,25 +374,32 @@ fn busy_client(counting: &Counting) -> Option<Warning> {
 /// What a trial had: its limit, its guest's memory or the machine's, whichever is least.
 fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
     let own = [&scenario.settings["memory_bytes"], &scenario.settings["guest"]["memory"]];
-    own.into_iter().filter_map(serde_json::Value::as_f64).reduce(f64::min).or(machine)
+    own.into_iter().filter_map(serde_json::Value::as_f64).chain(machine).reduce(f64::min)
+}
+
+/// What `storage.fill` wrote before the data, where the study says how large the filesystem is: no load reads it.
+fn filled_bytes(scenario: &Scenario) -> f64 {
+    let storage = &scenario.settings["storage"];
+    let is_sized = storage["device"] == "loop" || storage["device"] == "virtual";
+    let filled = || Some(storage["fill"].as_f64()? * storage["size"].as_f64()?);
+    if is_sized { filled().unwrap_or(0.0) } else { 0.0 }
 }
 
 /// The largest of the data against the memory of its trial, or of the machine.
 fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
     let machine = observe::machine::memory_bytes_of(&contents.sessions.last()?.machine).map(|bytes| bytes as f64);
-    let limits =
-        contents.scenarios.iter().filter_map(|scenario| Some((&*scenario.label, memory_of(scenario, machine)?)));
-    let limits: BTreeMap<&str, f64> = limits.collect();
-    let is_folder = |scenario: &&Scenario| scenario.settings["storage"]["device"] == "dir";
-    let in_folders: Vec<&str> =
-        contents.scenarios.iter().filter(is_folder).map(|scenario| scenario.label.as_str()).collect();
+    let limits = contents
+        .scenarios
+        .iter()
+        .filter_map(|scenario| Some((&*scenario.label, (scenario, memory_of(scenario, machine)?))));
+    let limits: BTreeMap<&str, (&Scenario, f64)> = limits.collect();
     let share = |run: &RunRow| {
-        let scenario = counting.trials[&run.trial].scenario.as_str();
+        let (scenario, memory) = limits.get(counting.trials[&run.trial].scenario.as_str())?;
         // In older files what the whole disk of a folder held, which they tell by how much that grew.
-        if in_folders.contains(&scenario) && run.metrics.contains_key("space_grown_bytes") {
+        if scenario.settings["storage"]["device"] == "dir" && run.metrics.contains_key("space_grown_bytes") {
             return None;
         }
-        Some(run.metrics.get("space_used_bytes")? / limits.get(scenario)?)
+        Some((run.metrics.get("space_used_bytes")? - filled_bytes(scenario)).max(0.0) / memory)
     };
     let largest = counting.runs.values().flatten().filter_map(|run| share(run)).max_by(f64::total_cmp)?;
     (largest < 1.0).then(|| Warning {

@@ -2,7 +2,8 @@
 
 use crate::{plan, text};
 use lab::estimate::{
-    certainly_overlong, of_unknown_length, outgrown, overlong, run_seconds, templates_seconds, trial_seconds,
+    certainly_overlong, fits_into_memory, of_unknown_length, outgrown, overlong, run_seconds, templates_seconds,
+    trial_seconds,
 };
 use std::io::Write as _;
 
@@ -76,6 +77,21 @@ fn a_run_of_so_many_transactions_takes_nobody_knows_how_long() {
     let unknown = |load: &str| of_unknown_length(&plan(&with(&format!("[workload.oltp]\n{load}"), "")));
     assert_eq!(unknown("time = \"0s\"\ntransactions = 100"), 2, "ext4 and the control");
     assert_eq!(unknown("time = \"1s\""), 0);
+}
+
+/// By a limit that is larger than the machine any data fitted.
+#[test]
+fn data_fit_into_the_memory_that_there_is() {
+    let mut plan = plan(&with("[workload.block-io]\nsize = \"1MiB\"", ""));
+    let scenario = &mut plan.scenarios[0];
+    assert!(fits_into_memory(scenario));
+    scenario.memory_bytes = Some(u64::MAX);
+    assert!(fits_into_memory(scenario));
+    scenario.parameters.insert("size".into(), (1_u64 << 60).into());
+    assert!(!fits_into_memory(scenario), "the machine has less");
+    scenario.parameters.insert("size".into(), (1_u64 << 20).into());
+    scenario.memory_bytes = Some(1 << 19);
+    assert!(!fits_into_memory(scenario));
 }
 
 /// A filesystem of 4 GiB that was filled to 80 % was said to hold 1 GiB of data, in no time.

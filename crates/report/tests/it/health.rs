@@ -375,3 +375,22 @@ fn what_was_not_counted_is_no_zero() {
     assert!(loads.iter().all(|load| load["steal_share"].is_null() && load["other_disk_bytes_per_second"].is_null()));
     assert_eq!(loads.iter().filter(|load| load["other_cpu_cores"].is_null()).count(), 1, "{loads:?}");
 }
+
+/// A trial was said to have all of a limit that is larger than the machine, and a filesystem that was filled to hold so much data.
+#[test]
+fn data_are_held_against_the_memory_that_there_was() {
+    let said = |settings: serde_json::Value, used: f64| {
+        let mut contents = fixture::contents(&table());
+        contents.scenarios.iter_mut().for_each(|scenario| scenario.settings = settings.clone());
+        set(&mut contents, |_| true, &[("space_used_bytes", used)]);
+        let json = export::json(&input(contents, 60, |_, _| 1.0));
+        let warnings = json["warnings"].as_array().expect("a list").iter();
+        warnings.filter(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains("of the memory"))).count()
+    };
+    let storage = |fill: f64| serde_json::json!({ "device": "loop", "size": 64e9, "fill": fill });
+    // The machine has 25 GB.
+    let limited = |bytes: f64| serde_json::json!({ "memory_bytes": bytes, "storage": storage(0.0) });
+    assert_eq!((said(limited(64e9), 30e9), said(limited(64e9), 20e9), said(limited(10e9), 20e9)), (0, 1, 0));
+    let filled = |fill: f64| serde_json::json!({ "storage": storage(fill) });
+    assert_eq!((said(filled(0.5), 33e9), said(filled(0.0), 33e9)), (1, 0));
+}
