@@ -4,6 +4,7 @@
 //! members have a name beside them, as an operator has to find the machine.
 
 use crate::command_line;
+use crate::cpu;
 use crate::disk;
 use crate::memory::{self, Memory};
 use crate::mountinfo;
@@ -49,7 +50,7 @@ const FREE_TO_CHANGE: &[&str] =
     &["memory_bytes", "client_round_trip_microseconds_median", "client_round_trip_microseconds_p99"];
 
 /// Facts that older files do not have.
-const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware", "memory_limit_bytes", "surefoot"];
+const LATER: &[&str] = &["cpu_microcode", "cpus_usable", "firmware", "hardware", "memory_limit_bytes", "surefoot"];
 
 /// Facts that an upgrade does not change.
 const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
@@ -81,7 +82,11 @@ pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
     let processors = file("/proc/cpuinfo").unwrap_or_default();
     add("cpu_model", cpu_model(&processors));
     add("cpu_microcode", processor_field(&processors, "microcode"));
-    add("cpus", crate::cpu::Stat::read().map(|stat| stat.cpus.len().to_string()));
+    let cpus = cpu::Stat::read().map(|stat| stat.cpus.len());
+    add("cpus", cpus.map(|count| count.to_string()));
+    // As a cpuset, `taskset` or a control group leaves them.
+    let usable = cpu::usable().filter(|usable| cpus.is_some_and(|cpus| *usable < cpus));
+    add("cpus_usable", usable.map(|count| count.to_string()));
     add("hypervisor", hypervisor(&processors));
     add("hardware", dmi(&["sys_vendor", "product_name"]).filter(|_| !is_guest(&processors)));
     add("firmware", dmi(&["bios_vendor", "bios_version"]));
@@ -344,6 +349,24 @@ mod tests {
             "a share of what the kernel left"
         );
         assert_eq!(changes(&limited, &limited_to("2000"), &[]), ["memory_limit_bytes was 4000, now 2000"]);
+    }
+
+    /// A study went on with a sixteenth of the CPUs, as a container or a batch job may leave them, without a word.
+    #[test]
+    fn cpus_that_are_left_to_us_are_what_there_was_to_use() {
+        let pinned = || {
+            crate::affinity::pin(&crate::affinity::cpus()[..1]).expect("one of ours");
+            facts(&[])
+        };
+        let facts = std::thread::spawn(pinned).join().expect("no panic");
+        let limited = facts["cpus"] != "1";
+        assert_eq!(facts.get("cpus_usable").map(String::as_str), limited.then_some("1"));
+        let of = |usable: &str| map(&[("cpus", "64"), ("cpus_usable", usable), ("kernel", "6.1")]);
+        let whole = map(&[("cpus", "64"), ("kernel", "6.1")]);
+        assert_eq!(changes(&of("32"), &of("4"), &[]), ["cpus_usable was 32, now 4"]);
+        assert_eq!(changes(&of("4"), &whole, &[]), ["cpus_usable was 4, now there is none"]);
+        assert_eq!(changes(&whole, &of("4"), &[]), Vec::<String>::new(), "older files don't tell it");
+        assert!(is_same(&whole, &of("4")), "it is the machine's, whoever limits it");
     }
 
     #[test]
