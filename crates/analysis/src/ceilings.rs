@@ -4,7 +4,7 @@
 //! the order of [`bound`]; where none fits, nothing is said. `docs/ceilings.md` tells them to users.
 
 use crate::counting::Counting;
-use crate::telemetry::{metric, of_devices};
+use crate::telemetry::{is_search, metric, of_devices};
 use ledger::model::{Contents, Probe, RunRow, Scenario};
 use observe::cpu;
 use observe::metric::BEFORE_FLUSH;
@@ -208,6 +208,8 @@ struct Use {
     driver_threads: Option<f64>,
     /// The part of the time for which these were busy where a load that looks for the highest rate met one too high.
     driver_busy_at_knee: Option<f64>,
+    /// Whether it looked for the highest rate that holds.
+    is_search: bool,
     /// Whether a search for the highest rate that holds met none that fails in a run.
     holds_rate_max: bool,
     /// Cores that the load had on a machine of its own.
@@ -278,6 +280,7 @@ impl Use {
             connections,
             driver_threads: driver_threads.map(|threads| threads.min(connections)),
             driver_busy_at_knee: mean("generator_busy_share_at_lowest_failing_rate"),
+            is_search: runs.iter().any(|run| is_search(run)),
             holds_rate_max: runs.iter().any(|run| metric(run, "lowest_failing_rate_per_second") == Some(0.0)),
         })
     }
@@ -460,12 +463,16 @@ fn own_part(used: &Use) -> f64 {
     used.own_cores() / (used.busy() * used.given(used.cpus))
 }
 
-/// Connections say that they wait for locks; or there are several, and neither CPUs nor device have enough to do.
+/// Connections say that they wait for locks; or there are several, and neither CPUs nor device have enough to do, which they never have in most of a
+/// search's time.
 fn is_locks(used: &Use) -> bool {
     let said = used.locked.is_some_and(|seconds| seconds >= LOCKED_MIN * used.connections);
     let own = used.own_cores() / used.given(used.own_cpus.unwrap_or(used.cpus));
     let cpus_rest = used.busy() < RESTING_MAX && own < RESTING_MAX;
-    said || (used.connections > 1.0 && cpus_rest && used.device_busy.is_some_and(|busy| busy < RESTING_MAX))
+    said || (!used.is_search
+        && used.connections > 1.0
+        && cpus_rest
+        && used.device_busy.is_some_and(|busy| busy < RESTING_MAX))
 }
 
 #[cfg(test)]

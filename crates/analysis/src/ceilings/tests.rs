@@ -89,7 +89,15 @@ fn the_highest_rate_that_is_tried_binds_where_it_holds() {
 fn a_generator_that_was_full_at_the_rate_that_failed_binds_though_it_mostly_idled() {
     check(&Use { driver_busy_at_knee: Some(0.97), ..served() }, Some(By::Generator));
     check(&Use { driver_busy_at_knee: Some(0.97), client_cores: Some(0.4), ..served() }, Some(By::Generator));
-    check(&Use { driver_busy_at_knee: Some(0.4), ..served() }, Some(By::Locks));
+    check(&Use { driver_busy_at_knee: Some(0.4), is_search: true, ..served() }, None);
+}
+
+/// A server with full CPUs at the rate that failed waited for "locks", as it had little to do at the dozen lower rates.
+#[test]
+fn a_search_that_mostly_idles_does_not_wait_for_locks() {
+    assert!(use_of(&[("rates_tried", 12.0)], json!({})).is_search && !use_of(&[], json!({})).is_search);
+    check(&Use { is_search: true, ..served() }, None);
+    check(&Use { is_search: true, locked: Some(5.0), ..served() }, Some(By::Locks));
 }
 
 #[test]
