@@ -3,7 +3,7 @@
 //! Pure; what an older file or another kernel does not have is none.
 
 use ledger::model::RunRow;
-use observe::metric::{Direction, Metric};
+use observe::metric::{BEFORE_FLUSH, Direction, Metric};
 
 /// What a run's work is counted in.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,13 +32,22 @@ impl Work {
         self.rate.as_ref().map_or("run", |(_, unit)| unit)
     }
 
-    /// How much of it a run did. None of a search for the highest rate, whose tries are of other rates than the one it found.
+    /// How much of it a run did: its rate, over the time that this is of. None of a search for the highest rate, whose tries are of other rates
+    /// than the one it found.
     fn count(&self, run: &RunRow) -> Option<f64> {
+        let Some((name, _)) = &self.rate else { return Some(1.0) };
         if is_search(run) {
             return None;
         }
-        let Some((name, _)) = &self.rate else { return Some(1.0) };
-        Some(run.metrics.get(name.as_str())? * run.seconds).filter(|count| *count > 0.0)
+        // The flush that ends a turn is a part of its seconds, and of its rate where that is a matter of time.
+        let of_turn = metric(run, BEFORE_FLUSH).zip(metric(run, "turn_flush_seconds"));
+        let (rate, seconds) = match of_turn {
+            Some((rate, flush_seconds)) => (rate, run.seconds - flush_seconds),
+            None => (metric(run, name)?, run.seconds),
+        };
+        // A run of `tree` removes its files, too, and their rate is that of extracting them.
+        let seconds = metric(run, "extract_synced_seconds").unwrap_or(seconds);
+        Some(rate * seconds).filter(|count| *count > 0.0)
     }
 }
 
@@ -126,9 +135,10 @@ pub const FIGURES: &[Figure] = &[
 mod tests {
     use super::*;
 
-    /// "With it went 38 % less CPU time per highest rate": servers that were asked for the same at the same rates.
+    /// "With it went 38 % less CPU time per highest rate": servers that were asked for the same at the same rates. And of two filesystems that
+    /// extracted 25,000 files alike, the one that removed them more slowly had "fewer bytes written per file".
     #[test]
-    fn what_a_search_did_is_not_the_rate_that_it_found() {
+    fn work_is_what_was_done_in_the_time_that_its_rate_is_of() {
         let per_work = |rate: &'static str, more: &[(&str, f64)]| {
             let all = [(rate, 100.0), ("driver_cpu_seconds", 4.0)];
             let metrics = all.iter().chain(more).map(|(name, value)| ((*name).into(), *value)).collect();
@@ -138,6 +148,12 @@ mod tests {
         };
         assert_eq!(per_work("transactions_per_second", &[]), Some(0.004));
         assert_eq!(per_work("highest_rate_per_second", &[("rates_tried", 12.0)]), None);
+        assert_eq!(per_work("files_per_second", &[("extract_synced_seconds", 4.0)]), Some(0.01));
+        // The rate of a job has no flush in it, and that of a load by time has: of both there was work in 8 s.
+        let job = [("before_flush", 100.0), ("turn_flush_seconds", 2.0)];
+        assert_eq!(per_work("ios_per_second", &job), Some(0.005));
+        let by_time = [("before_flush", 125.0), ("turn_flush_seconds", 2.0)];
+        assert_eq!(per_work("transactions_per_second", &by_time), Some(0.004));
     }
 
     #[test]
