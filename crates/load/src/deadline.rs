@@ -1,10 +1,13 @@
-//! What a run's deadline does to its figures: over which time a closed loop has its rate, and what an open loop begins after it.
+//! What a run's deadline does to its figures: over which time a loop has its rate, and what an open loop begins after it.
 //!
 //! After the deadline a closed loop begins nothing, and each of its connections is done with its last answer. Over the time until the last of them, the rate
 //! would count as work that all others wait for the slowest: once a run, so that short runs would be slower than long ones, and the more so the longer
 //! the slowest answers take. Over each connection's own time it is neither: a connection stops with the first answer past the deadline, and the sum of the
 //! times until then is in the mean their number times the mean time (Wald's identity: On cumulative sums of random variables, Annals of Mathematical Statistics 15, 1944).
-//! Without the answers past the deadline each connection would lack half of one, which is much in a second.
+//! Without the answers past the deadline each connection would lack half of one, which is much in a second. The same holds of the pause after the last one.
+//!
+//! An open loop's connections have the whole window, too: over the time until its last answer, a database that holds the rate would have more than that, and the
+//! more the sooner it answers.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +25,7 @@ pub fn begins(due: Instant, (deadline, window): (Instant, Duration), now: Instan
     due < deadline && now < deadline + backlog_max(window)
 }
 
-/// When the connections of a closed loop ended.
+/// When the connections of a loop ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Ends {
     connections: u64,

@@ -56,7 +56,7 @@ struct Counted {
     busy_seconds: f64,
     statements: Statements,
     bytes: u64,
-    /// From the run's begin to the end of its last transaction.
+    /// From the run's begin to the end of its last transaction, and of the pause after it.
     until_end: Duration,
 }
 
@@ -159,7 +159,7 @@ struct Line<'a, S> {
     duplicates: u32,
     /// Writes before the transaction under way.
     writes_before: u64,
-    /// When its last transaction ended.
+    /// When its last transaction ended, and the pause after it, which nobody waits for.
     ended: Instant,
     counted: Counted,
 }
@@ -221,7 +221,8 @@ impl<'a, S: Script> Driver<'a, S> {
     fn next_start(&mut self, index: usize) -> Option<Instant> {
         let (shared, now) = (self.shared, Instant::now());
         let line = &mut self.lines[index];
-        line.ended = now;
+        // A pause belongs to the transaction before it: without the last one, a run would have more transactions the shorter it is.
+        line.ended = now + duration::of_seconds(shared.load.think_time_seconds);
         let limit = shared.load.transactions;
         if shared.control.is_over() || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
             return None;
@@ -411,9 +412,9 @@ fn outcome(
     }
 }
 
-/// The time that the rates of a closed loop are over that ends by its time; none: over all of the time until the last transaction's end.
+/// The time that the rates of a loop are over that ends by its time; none: over all of the time until the last transaction's end.
 fn rate_seconds(load: &Load, counted: &[Counted]) -> Option<f64> {
-    let window = duration::of_seconds(load.run_seconds().filter(|_| load.rate == 0.0)?);
+    let window = duration::of_seconds(load.run_seconds()?);
     let mut ends = Ends::default();
     counted.iter().for_each(|one| ends.add(window, one.until_end));
     ends.mean_seconds()

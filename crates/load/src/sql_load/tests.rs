@@ -146,6 +146,26 @@ fn what_was_due_in_an_open_loop_before_its_end_is_begun_and_has_waited() {
     assert!(outcome.seconds >= STALL_SECONDS, "the rate falls behind: {}", outcome.seconds);
 }
 
+/// The first is due at once and the second at the end: over the time until the first one's answer, whoever answers sooner would have the higher rate.
+#[test]
+fn who_holds_the_rate_of_an_open_loop_has_that_rate() {
+    let open = Load { time_seconds: 0.5, rate: 2.0, ..CLOSED };
+    let outcome = run(&open, |_| Sleeping::new(0, 0.0));
+    assert_eq!(figure(&outcome, "transactions"), 1.0);
+    let rate = figure(&outcome, "transactions_per_second");
+    assert!(rate <= open.rate, "{rate}");
+}
+
+#[test]
+fn the_pause_after_a_runs_last_transaction_is_in_its_time_and_nobody_waits_for_it() {
+    let thinking = Load { think_time_seconds: 100.0, ..CLOSED };
+    let outcome = run(&thinking, |_| Sleeping::new(0, 0.0));
+    assert_eq!(figure(&outcome, "transactions"), 8.0);
+    let rate = figure(&outcome, "transactions_per_second");
+    assert!(rate <= 8.0 / thinking.think_time_seconds, "{rate}");
+    assert!(figure(&outcome, "elapsed_seconds") < thinking.think_time_seconds);
+}
+
 /// A load of which few transactions write flushes for these alone.
 #[test]
 fn a_transaction_that_only_read_is_no_commit() {

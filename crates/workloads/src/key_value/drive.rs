@@ -71,7 +71,7 @@ pub struct Driven {
     pub counted: Counted,
     /// Until the last answer.
     pub seconds: f64,
-    /// The time that rates are over: in a closed loop until each connection's last answer, in the mean.
+    /// The time that rates are over: until each connection's last answer, and the whole run at least, in the mean.
     pub rate_seconds: f64,
     /// Operations in each whole second.
     pub rates: Vec<f64>,
@@ -104,9 +104,7 @@ pub fn drive(pace: Pace, work: &Work, sessions: Vec<Box<dyn Session>>, context: 
         driven.counted.add(&counted);
         driven.sessions.extend(sessions);
     }
-    if pace.rate == 0.0 {
-        driven.rate_seconds = driven.counted.ends.mean_seconds().unwrap_or(seconds);
-    }
+    driven.rate_seconds = driven.counted.ends.mean_seconds().unwrap_or(seconds);
     Ok(driven)
 }
 
@@ -250,8 +248,7 @@ impl<'a> Driver<'a> {
         let backlog = if rate > 0.0 { backlog_max(self.deadline - self.started) } else { Duration::ZERO };
         let is_at_end = now >= self.deadline + backlog;
         if is_at_end || shared.control.is_over() {
-            self.counted.ends.add(self.deadline - self.started, now - self.started);
-            return Ok(Some(Next::Ended));
+            return Ok(Some(self.line_ended(now)));
         }
         let mut drawn = 0;
         while drawn < pipeline {
@@ -279,7 +276,13 @@ impl<'a> Driver<'a> {
             return Ok(None);
         }
         let at = line.due.expect("only the open loop has nothing to do");
-        Ok(Some(if at >= self.deadline { Next::Ended } else { Next::At(at) }))
+        Ok(Some(if at >= self.deadline { self.line_ended(now) } else { Next::At(at) }))
+    }
+
+    /// A line begins nothing more, and has all its answers.
+    fn line_ended(&mut self, now: Instant) -> Next {
+        self.counted.ends.add(self.deadline - self.started, now - self.started);
+        Next::Ended
     }
 
     /// Draws an operation.

@@ -246,6 +246,14 @@ fn what_was_due_in_an_open_loop_before_its_end_is_begun_and_has_waited() {
     assert!(shortest >= 49_000.0, "{shortest} µs: all waited for the first");
 }
 
+/// The first is due at once and the second at the end: over the time until the first one's answer, whoever answers sooner would have the higher rate.
+#[test]
+fn who_holds_the_rate_of_an_open_loop_has_that_rate() {
+    let outcome = run(Lie::Nothing, json!({ "mix": "c", "rate": 2, "time": "500ms" })).expect("right");
+    let [rate, done] = ["operations_per_second", "operations"].map(|name| figure(&outcome, name));
+    assert!(done == 1.0 && rate <= 2.0, "{done} at {rate}");
+}
+
 #[test]
 fn the_slowest_operation_of_a_closed_loop_takes_no_time_of_the_others() {
     let outcome = run(Lie::OneStalls, json!({ "mix": "c", "threads": 8, "time": "200ms" })).expect("right");
