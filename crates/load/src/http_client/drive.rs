@@ -375,8 +375,10 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                     line.state = State::Open;
                     self.open.push(index);
                 } else {
-                    line.state = State::Thinking;
-                    self.thinking.push_back((Instant::now() + client.think_time, index));
+                    let until = Instant::now() + client.think_time;
+                    // A closed loop's pause belongs to the request before it, the last one's too.
+                    (line.state, line.ended) = (State::Thinking, until);
+                    self.thinking.push_back((until, index));
                     if !is_kept {
                         // As a browser does, the session goes on with a new connection.
                         self.close(index);

@@ -37,7 +37,7 @@ pub struct Line {
     /// Bytes of the answer so far.
     pub received: u64,
     pub is_resent: bool,
-    /// When its last request ended, answered or not.
+    /// When its last request ended, answered or not, and the pause after it.
     pub ended: Instant,
 }
 
