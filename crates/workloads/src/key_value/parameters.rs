@@ -203,8 +203,13 @@ impl WorkloadSettings for Parameters {
         format!("key-value 1, {} records, {} fields of {} bytes{index}", self.records, self.fields, self.field_bytes)
     }
 
+    /// A rewrite that is asked for amid a run would come after a turn's end, to a store at rest.
     fn run_seconds(&self) -> Option<f64> {
-        (self.time_seconds > 0.0).then_some(self.time_seconds)
+        (self.aof_rewrite_seconds == 0.0).then_some(self.time_seconds)
+    }
+
+    fn is_by_the_clock(&self) -> bool {
+        true
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {

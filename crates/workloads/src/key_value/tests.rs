@@ -279,6 +279,17 @@ fn what_does_not_go_together_is_refused() {
     assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
 }
 
+/// In turns of a second, the rewrite would begin when nobody asks the store for anything.
+#[test]
+fn runs_with_a_rewrite_are_not_cut_into_turns() {
+    let of = |changes| {
+        let parameters = parameters(changes);
+        (parameters.run_seconds(), parameters.is_by_the_clock())
+    };
+    assert_eq!(of(json!({})), (Some(10.0), true));
+    assert_eq!(of(json!({ "aof_rewrite": "3s" })), (None, true));
+}
+
 /// A study is right on a machine that is too small for it: another may measure it, and another may drive its load.
 #[test]
 fn too_little_memory_is_the_machines_and_not_the_studys() {
