@@ -219,6 +219,7 @@ impl Workload for KeyValue {
 
     fn cool(&mut self) -> Result<(), Error> {
         self.sessions.clear();
+        self.store.cool();
         Ok(())
     }
 

@@ -81,6 +81,11 @@ impl Store for Lmdb {
         opened.env.force_sync().map_err(failed("flush its file"))
     }
 
+    /// Pages that a process has mapped stay in memory when the page cache is dropped.
+    fn cool(&self) {
+        *self.opened.lock().expect("no thread panics with it") = None;
+    }
+
     fn count(&self, place: &Place) -> Result<u64, Error> {
         let opened = self.open(place)?;
         lmdb::read(&opened.env, |transaction| opened.table.len(transaction)).map_err(failed("count its records"))

@@ -73,6 +73,9 @@ pub trait Store: Sync {
         Ok(())
     }
 
+    /// Lets go of what it holds of its files between runs.
+    fn cool(&self) {}
+
     /// What it counts itself of the times that its disk takes.
     ///
     /// # Errors

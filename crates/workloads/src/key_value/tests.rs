@@ -62,6 +62,30 @@ fn every_mix_runs_on_both_embedded_stores() {
     }
 }
 
+/// What is mapped is not dropped from the page cache, so that a cold run would be a warm one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_that_cools_maps_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let is_mapped = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("one's own");
+        maps.contains(folder.path().to_str().expect("text"))
+    };
+    let changes = json!({ "engine": "lmdb", "records": 50, "time": "20ms", "sync": "none" });
+    with_context(folder.path(), |context| {
+        let mut workload = KeyValue::new(parameters(changes));
+        workload.prepare(context).expect("it loads");
+        for _ in 0..2 {
+            assert!(is_mapped());
+            workload.cool().expect("it closes");
+            assert!(!is_mapped());
+            workload.run(context).expect("it opens again");
+            context.goes_on = true;
+        }
+        workload.verify(context).expect("all is there");
+    });
+}
+
 /// What a store does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lie {
