@@ -11,10 +11,12 @@ const EXPONENT: f64 = 0.99;
 /// Ranks that YCSB's scrambled zipfian draws from, whatever the number of records.
 const SCRAMBLED_RANKS: u64 = 10_000_000_000;
 
+/// Ranks whose terms are added up one by one.
+const EXACT: u64 = 1000;
+
 /// The sum of 1 / rank^0.99 up to so many ranks: the first ones one by one, the others by Euler's and Maclaurin's formula, whose next
 /// term is below 1e-12 here.
 fn zeta(ranks: u64) -> f64 {
-    const EXACT: u64 = 1000;
     let one = |rank: u64| (rank as f64).powf(-EXPONENT);
     if ranks <= EXACT {
         return (1..=ranks).map(one).sum();
@@ -51,7 +53,11 @@ impl Zipfian {
 
     /// Over more ranks.
     pub fn grow(&mut self, ranks: u64) {
-        if ranks > self.ranks {
+        let added = ranks.saturating_sub(self.ranks);
+        if added > EXACT {
+            // What all runs so far added: one by one, the first draw of a run would wait for it, and the longer the faster the store was.
+            *self = Zipfian::new(ranks);
+        } else if added > 0 {
             let added: f64 = (self.ranks + 1..=ranks).map(|rank| (rank as f64).powf(-EXPONENT)).sum();
             *self = Zipfian::of(ranks, self.zeta + added);
         }
@@ -128,8 +134,11 @@ mod tests {
         let plain: f64 = (1..=50_000).map(|rank| f64::from(rank).powf(-0.99)).sum();
         assert!((zeta(50_000) - plain).abs() < 1e-9);
         let mut grown = Zipfian::new(10);
-        grown.grow(5000);
-        assert!((grown.zeta - zeta(5000)).abs() < 1e-9 && grown.ranks == 5000);
+        // The last one would take minutes one by one.
+        for ranks in [11, 900, 5000, SCRAMBLED_RANKS] {
+            grown.grow(ranks);
+            assert!((grown.zeta - zeta(ranks)).abs() < 1e-9 && grown.ranks == ranks);
+        }
     }
 
     /// The share of draws up to each rank, from where a rank ends, against the formula. Gray's approximation is exact at
