@@ -22,6 +22,7 @@ mod versions;
 use check::{Check, Records, Rules};
 use distribution::Choice;
 use drive::{Driven, Pace, Work};
+use load::asked::{Asked, Limit};
 use load::engines;
 use load::readiness::{Interest, Readiness};
 use load::sql::{self, Place};
@@ -169,7 +170,7 @@ impl KeyValue {
             series: [(METRICS[0].name.to_string(), driven.rates.into_iter().take(seconds as usize).collect())].into(),
             bytes_written: counted.bytes,
             commits: (updates + inserts + read_modify_writes) as u64,
-            ..Outcome::all_right()
+            ..Outcome::of(Asked { limit: Limit::of(rate > 0.0, 0.0), ..Asked::all_right() })
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Done, INTERRUPTED, Out, STOP, Stopped};
 use crate::volumes::Volumes;
-use load::asked::Asked;
+use load::asked::{Asked, Limit};
 use observe::disk::Counters;
 use observe::metric::{BEFORE_FLUSH, Direction, Measured, Metric};
 use observe::record::Record;
@@ -51,11 +51,18 @@ impl<'a> Turns<'a> {
         Ok(flushing.elapsed().as_secs_f64())
     }
 
-    /// Adds what a turn's end and the wait before it took to its figures; gives the turn's seconds.
-    pub(super) fn charge(&self, metrics: &mut Vec<Measured>, primary: &str, seconds: f64, flush_seconds: f64) -> f64 {
+    /// Adds what a turn's end and the wait before it took to its figures; gives the turn's seconds, of a load with such a limit.
+    pub(super) fn charge(
+        &self,
+        metrics: &mut Vec<Measured>,
+        primary: &str,
+        (seconds, limit): (f64, Limit),
+        flush_seconds: f64,
+    ) -> f64 {
         metrics.push(FLUSH.at(flush_seconds));
         metrics.extend(self.standstill_bytes.map(|bytes| STANDSTILL.at(bytes as f64)));
-        if !self.settings.charge_flush {
+        // The rate of an open loop is given: who holds it does so whatever a flush takes.
+        if !self.settings.charge_flush || limit == Limit::Open {
             return seconds;
         }
         let Some(figure) = metrics.iter_mut().find(|measured| measured.metric.name == primary) else { return seconds };
@@ -106,14 +113,19 @@ mod tests {
     use super::*;
 
     fn check(unit: &str, value: f64, settings: study::trial_spec::Turns, expected: (f64, f64)) {
+        check_with(Limit::Share(0.0), unit, value, settings, expected);
+    }
+
+    fn check_with(limit: Limit, unit: &str, value: f64, settings: study::trial_spec::Turns, expected: (f64, f64)) {
         let (_told, orders) = std::sync::mpsc::channel();
         let mut metrics = vec![Metric::named("figure".into(), unit.into(), Direction::More).at(value)];
-        let seconds = Turns::new(settings, &orders).charge(&mut metrics, "figure", 2.0, 0.5);
+        let seconds = Turns::new(settings, &orders).charge(&mut metrics, "figure", (2.0, limit), 0.5);
         assert_eq!((metrics[0].value, seconds), expected, "{unit}");
         // Of a folder, whose disk others use, nobody knows them.
         assert!(!metrics.iter().any(|measured| measured.metric.name == STANDSTILL.name));
         let before = metrics.iter().find(|measured| measured.metric.name == BEFORE_FLUSH);
-        assert_eq!(before.map(|measured| measured.value), settings.charge_flush.then_some(value));
+        let is_charged = settings.charge_flush && limit != Limit::Open;
+        assert_eq!(before.map(|measured| measured.value), is_charged.then_some(value));
     }
 
     #[test]
@@ -124,5 +136,6 @@ mod tests {
         check("s", 0.004, charged, (0.004, 2.5));
         check("s", 2.0, study::trial_spec::Turns { is_job: true, ..charged }, (2.5, 2.5));
         check("1/s", 100.0, study::trial_spec::Turns { charge_flush: false, ..charged }, (100.0, 2.0));
+        check_with(Limit::Open, "1/s", 100.0, charged, (100.0, 2.0));
     }
 }

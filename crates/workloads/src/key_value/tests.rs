@@ -276,6 +276,8 @@ fn who_holds_the_rate_of_an_open_loop_has_that_rate() {
     let outcome = run(Lie::Nothing, json!({ "mix": "c", "rate": 2, "time": "500ms" })).expect("right");
     let [rate, done] = ["operations_per_second", "operations"].map(|name| figure(&outcome, name));
     assert!(done == 1.0 && rate <= 2.0, "{done} at {rate}");
+    let closed = run(Lie::Nothing, json!({ "mix": "c" })).expect("right");
+    assert_eq!([outcome, closed].map(|outcome| outcome.asked.limit == Limit::Open), [true, false]);
 }
 
 #[test]
