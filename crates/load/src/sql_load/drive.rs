@@ -56,7 +56,7 @@ struct Counted {
     busy_seconds: f64,
     statements: Statements,
     bytes: u64,
-    /// From the run's begin to the end of its last transaction, and of the pause after it.
+    /// From when its first transaction was to begin to the end of its last one and of the pause after it.
     until_end: Duration,
 }
 
@@ -159,7 +159,8 @@ struct Line<'a, S> {
     duplicates: u32,
     /// Writes before the transaction under way.
     writes_before: u64,
-    /// When its last transaction ended, and the pause after it, which nobody waits for.
+    /// In a closed loop: when its first transaction was to begin after a pause, and when its last one ended and the pause after it.
+    first: Option<Instant>,
     ended: Instant,
     counted: Counted,
 }
@@ -168,7 +169,7 @@ impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
         let (began, counted) = (Instant::now(), Counted::default());
         let (intended, is_sleeping, duplicates, writes_before) = (None, false, 0, 0);
-        Line { client, intended, began, is_sleeping, duplicates, writes_before, ended: began, counted }
+        Line { client, intended, began, is_sleeping, duplicates, writes_before, first: None, ended: began, counted }
     }
 }
 
@@ -209,7 +210,7 @@ impl<'a, S: Script> Driver<'a, S> {
         let shared = self.shared;
         event_loop::run(&mut self, first, &shared.control)?;
         let ended = self.lines.into_iter().map(|line| {
-            let until_end = line.ended.saturating_duration_since(self.started);
+            let until_end = line.ended.saturating_duration_since(line.first.unwrap_or(self.started));
             let counted = Counted { statements: line.client.statements, until_end, ..line.counted };
             let (script, session) = line.client.into_parts();
             (counted, script, session)
@@ -221,8 +222,7 @@ impl<'a, S: Script> Driver<'a, S> {
     fn next_start(&mut self, index: usize) -> Option<Instant> {
         let (shared, now) = (self.shared, Instant::now());
         let line = &mut self.lines[index];
-        // A pause belongs to the transaction before it: without the last one, a run would have more transactions the shorter it is.
-        line.ended = now + duration::of_seconds(shared.load.think_time_seconds);
+        line.ended = now;
         let limit = shared.load.transactions;
         if shared.control.is_over() || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
             return None;
@@ -235,6 +235,11 @@ impl<'a, S: Script> Driver<'a, S> {
             Some(intended) => deadline::begins(intended, (deadline, deadline - self.started), now),
             None => at < deadline,
         });
+        if line.intended.is_none() {
+            // A pause belongs to the transaction before it: without the last one, a run would have a higher rate the shorter it is.
+            line.ended = at;
+            line.first = line.first.or((is_first && is_in_run && pause > 0.0).then_some(at));
+        }
         is_in_run.then_some(at)
     }
 
@@ -412,9 +417,10 @@ fn outcome(
     }
 }
 
-/// The time that the rates of a loop are over that ends by its time; none: over all of the time until the last transaction's end.
+/// The time that rates are over where a run ends by its time, before which an open loop's connections may idle. None: until the last transaction's end.
 fn rate_seconds(load: &Load, counted: &[Counted]) -> Option<f64> {
-    let window = duration::of_seconds(load.run_seconds()?);
+    let run_seconds = load.run_seconds()?;
+    let window = duration::of_seconds(if load.rate > 0.0 { run_seconds } else { 0.0 });
     let mut ends = Ends::default();
     counted.iter().for_each(|one| ends.add(window, one.until_end));
     ends.mean_seconds()

@@ -17,11 +17,13 @@ struct Sleeping {
     /// Each so many-th counts as a write; 0: none.
     writes_each: u32,
     drawn: u32,
+    /// Before the first transaction and before each other one; none: as the load says.
+    pauses: Option<[f64; 2]>,
 }
 
 impl Sleeping {
     fn new(sleeps_left: u32, seconds: f64) -> Sleeping {
-        Sleeping { sleeps_left, seconds, has_slept: false, writes_each: 0, drawn: 0 }
+        Sleeping { sleeps_left, seconds, has_slept: false, writes_each: 0, drawn: 0, pauses: None }
     }
 }
 
@@ -53,6 +55,11 @@ impl Script for Sleeping {
         self.has_slept = true;
         self.sleeps_left -= 1;
         Ok(Next::Sleep(self.seconds))
+    }
+
+    fn pause_seconds(&mut self, is_first: bool, think_seconds: f64) -> f64 {
+        let [first, later] = self.pauses.unwrap_or([0.0, think_seconds]);
+        if is_first { first } else { later }
     }
 
     fn text(&self, _step: usize) -> usize {
@@ -164,6 +171,15 @@ fn the_pause_after_a_runs_last_transaction_is_in_its_time_and_nobody_waits_for_i
     let rate = figure(&outcome, "transactions_per_second");
     assert!(rate <= 8.0 / thinking.think_time_seconds, "{rate}");
     assert!(figure(&outcome, "elapsed_seconds") < thinking.think_time_seconds);
+}
+
+/// Two in a run, the third of which would begin when it is over: half a pause for each would be too little.
+#[test]
+fn a_pause_before_the_first_transaction_is_none_of_its_time() {
+    const PAUSE_SECONDS: f64 = 0.15;
+    let outcome = run(&CLOSED, |_| Sleeping { pauses: Some([0.01, PAUSE_SECONDS]), ..Sleeping::new(0, 0.0) });
+    let rate = figure(&outcome, "transactions_per_second");
+    assert!(rate > 0.0 && rate <= CLOSED.threads as f64 / PAUSE_SECONDS, "{rate}");
 }
 
 /// A load of which few transactions write flushes for these alone.
