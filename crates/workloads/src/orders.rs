@@ -133,7 +133,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn data_key(&self) -> String {
-        format!("orders 1, {} warehouses", self.warehouses)
+        format!("orders 2, {} warehouses", self.warehouses)
     }
 
     /// Users who think do nothing in a short turn.
