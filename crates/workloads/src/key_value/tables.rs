@@ -8,7 +8,7 @@ use super::value::KEY_LENGTH;
 use load::sql::{Cell, Database, Place, failed};
 use load::workload::Error;
 use std::os::fd::BorrowedFd;
-use wire::{Connection, Param, Statement, Value};
+use wire::{Conflict, Connection, Param, Statement, Value};
 
 const TABLE: &str = "usertable";
 const KEY: &str = "ycsb_key";
@@ -118,7 +118,13 @@ impl Session for TableSession {
         assert!(self.under_way.is_none(), "one statement at a time");
         let (length, statements, found) = (self.shape.length, &self.statements, &mut self.found);
         let mut see = |value: Value| keep(found, value);
-        let mut start = |statement: Statement, params: &[Param]| self.connection.start(statement, params, &mut see);
+        let mut start = |statement: Statement, params: &[Param]| loop {
+            match self.connection.start(statement, params, &mut see) {
+                // SQLite hands its lock to whoever comes first when it is free: one may be out of luck for longer than it waits.
+                Err(error) if error.conflict() == Some(Conflict::LockTimeout) => {}
+                started => return started,
+            }
+        };
         let (started, changes) = match request {
             Request::Read(key) => (start(statements.read, &[text(key)]), None),
             Request::Scan(from, count) => (start(statements.scan, &[text(from), Param::Integer(*count as i64)]), None),

@@ -86,6 +86,30 @@ fn a_store_that_cools_maps_no_file() {
     });
 }
 
+/// As one of many writers may find it for longer than it waits.
+#[test]
+fn a_lock_that_another_holds_is_asked_for_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let changes = json!({ "engine": "sqlite", "mix": "update-only", "records": 50, "threads": 1, "time": "20ms",
+                          "busy_timeout": "0s", "synchronous": "off" });
+    with_context(folder.path(), |context| {
+        let mut workload = KeyValue::new(parameters(changes));
+        workload.prepare(context).expect("it loads");
+        workload.run(context).expect("it runs");
+        context.goes_on = true;
+        let other = rusqlite::Connection::open(engines::sqlite::file(folder.path())).expect("the file");
+        other.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(STALL);
+                other.execute_batch("COMMIT").expect("it ends");
+            });
+            workload.run(context).expect("it goes on");
+        });
+        workload.verify(context).expect("all is there");
+    });
+}
+
 /// What a store does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lie {
