@@ -33,7 +33,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Adds a connection: how long it could begin something, and when the last thing that it began had ended. Both from the run's begin.
+    /// Adds a connection: how long it could begin something, and when the last thing that it began had ended. Both from when it could.
     pub fn add(&mut self, window: Duration, last: Duration) {
         self.connections += 1;
         self.seconds += last.max(window).as_secs_f64();

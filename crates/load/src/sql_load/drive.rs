@@ -56,7 +56,8 @@ struct Counted {
     busy_seconds: f64,
     statements: Statements,
     bytes: u64,
-    /// From when its first transaction was to begin to the end of its last one and of the pause after it.
+    /// From the run's begin to its first transaction, where a pause comes before it, and to the end of its last one, and of the pause after that.
+    until_first: Duration,
     until_end: Duration,
 }
 
@@ -159,8 +160,7 @@ struct Line<'a, S> {
     duplicates: u32,
     /// Writes before the transaction under way.
     writes_before: u64,
-    /// In a closed loop: when its first transaction was to begin after a pause, and when its last one ended and the pause after it.
-    first: Option<Instant>,
+    /// When its last transaction ended, and in a closed loop the pause after it, which nobody waits for.
     ended: Instant,
     counted: Counted,
 }
@@ -169,7 +169,7 @@ impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
         let (began, counted) = (Instant::now(), Counted::default());
         let (intended, is_sleeping, duplicates, writes_before) = (None, false, 0, 0);
-        Line { client, intended, began, is_sleeping, duplicates, writes_before, first: None, ended: began, counted }
+        Line { client, intended, began, is_sleeping, duplicates, writes_before, ended: began, counted }
     }
 }
 
@@ -187,10 +187,9 @@ struct Driver<'a, S> {
 impl<'a, S: Script> Driver<'a, S> {
     fn new(shared: &'a Shared<'a>, lines: Vec<Line<'a, S>>) -> Result<Driver<'a, S>, Error> {
         let readiness = Readiness::new(lines.len()).map_err(cannot_wait)?;
-        let started = Instant::now();
         let kinds = lines.first().map_or(0, |line| line.client.script.kinds().len()).max(1);
         let latencies = std::iter::repeat_with(Latency::default).take(kinds).collect();
-        let driver = Driver { shared, lines, readiness, started, deadline: None, latencies };
+        let driver = Driver { shared, lines, readiness, started: Instant::now(), deadline: None, latencies };
         (0..driver.lines.len()).try_for_each(|index| driver.listen(index))?;
         Ok(driver)
     }
@@ -210,7 +209,7 @@ impl<'a, S: Script> Driver<'a, S> {
         let shared = self.shared;
         event_loop::run(&mut self, first, &shared.control)?;
         let ended = self.lines.into_iter().map(|line| {
-            let until_end = line.ended.saturating_duration_since(line.first.unwrap_or(self.started));
+            let until_end = line.ended.saturating_duration_since(self.started);
             let counted = Counted { statements: line.client.statements, until_end, ..line.counted };
             let (script, session) = line.client.into_parts();
             (counted, script, session)
@@ -238,7 +237,9 @@ impl<'a, S: Script> Driver<'a, S> {
         if line.intended.is_none() {
             // A pause belongs to the transaction before it: without the last one, a run would have a higher rate the shorter it is.
             line.ended = at;
-            line.first = line.first.or((is_first && is_in_run && pause > 0.0).then_some(at));
+            if is_first && is_in_run {
+                line.counted.until_first = duration::of_seconds(pause);
+            }
         }
         is_in_run.then_some(at)
     }
@@ -417,12 +418,11 @@ fn outcome(
     }
 }
 
-/// The time that rates are over where a run ends by its time, before which an open loop's connections may idle. None: until the last transaction's end.
+/// The time that the rates of a loop are over that ends by its time; none: over all of the time until the last transaction's end.
 fn rate_seconds(load: &Load, counted: &[Counted]) -> Option<f64> {
-    let run_seconds = load.run_seconds()?;
-    let window = duration::of_seconds(if load.rate > 0.0 { run_seconds } else { 0.0 });
+    let window = duration::of_seconds(load.run_seconds()?);
     let mut ends = Ends::default();
-    counted.iter().for_each(|one| ends.add(window, one.until_end));
+    counted.iter().for_each(|one| ends.add(window - one.until_first, one.until_end - one.until_first));
     ends.mean_seconds()
 }
 
