@@ -173,7 +173,7 @@ fn the_pause_after_a_runs_last_transaction_is_in_its_time_and_nobody_waits_for_i
     assert!(figure(&outcome, "elapsed_seconds") < thinking.think_time_seconds);
 }
 
-/// Two in a run, the third of which would begin when it is over: half a pause for each would be too little.
+/// Each connection does two, and would begin a third when the run is over: its time is two pauses, and not the run.
 #[test]
 fn a_pause_before_the_first_transaction_is_none_of_its_time() {
     const PAUSE_SECONDS: f64 = 0.15;
