@@ -258,7 +258,7 @@ pub fn require_writable(target: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(target)?;
     let has_folder = absolute.parent().is_some_and(Path::is_dir);
     let error = if target == Path::new(STANDARD) {
-        anyhow!("standard output has the answer, and the page goes to a file")
+        anyhow!("standard output has the answer, and what is asked for beside it goes to a file")
     } else if ledger::has_our_mark(target) {
         anyhow!("{} is a results file, and is not written over", target.display())
     } else if target.is_dir() || !has_folder {

@@ -284,7 +284,9 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
     world.surefoot(&["powercut", "s.toml", "--scenario", label]).status(2).says("--replay");
     let said: Said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--replay", state]);
     assert!(said.stdout.contains(label.as_str()), "{}\n{}", said.stdout, said.stderr);
-    let said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--export", "log"]).status(0);
+    let export = |of: &str, file: &str| world.surefoot(&["powercut", "s.toml", "--scenario", of, "--export", file]);
+    export(label, "s.surefoot").status(2).says("is a results file, and is not written over");
+    let said = export(label, "log").status(0);
     assert!(said.stdout.contains("as dm-log-writes has them"), "{}", said.stdout);
     let log = std::fs::read(world.path().join("log")).expect("written");
     // The magic number of drivers/md/dm-log-writes.c.
@@ -293,10 +295,7 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
         "{} bytes",
         log.len()
     );
-    world
-        .surefoot(&["powercut", "s.toml", "--scenario", "another", "--export", "log"])
-        .status(1)
-        .says("nothing is kept");
+    export("another", "log").status(1).says("nothing is kept");
     world.assert_nothing_left();
     what_is_looked_at_goes_with_the_terminal_and_is_taken_away_after_a_kill(&world, label, state);
 }

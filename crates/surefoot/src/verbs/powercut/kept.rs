@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, Status, plain};
 use crate::interrupt::{self, INTERRUPTED};
+use crate::verbs::report::require_writable;
 use anyhow::anyhow;
 use crash::replay::{self, Kept};
 use lab::copy_out::{self, Ended};
@@ -32,6 +33,7 @@ pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failur
 
 /// Writes the log of a scenario's disk for other tools.
 pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<Status, Failure> {
+    require_writable(file)?;
     let entries = replay::export(work, scenario, file)?;
     println!("{}: {entries} entries, as dm-log-writes has them", file.display());
     Ok(Status::Answered)
