@@ -1,7 +1,7 @@
 //! The words of `surefoot fleet`.
 
 use super::StudyArgs;
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
 use std::path::PathBuf;
 
 /// `fleet`.
@@ -25,8 +25,25 @@ pub enum FleetCommand {
     Collect(CollectArgs),
 }
 
+/// What a fleet's nodes have in other places than one machine, and what its members refuse, which is not offered.
+fn of_nodes(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "results" => option.value_name("DIR").help(
+            "Folder of all members' results, on a disk that all nodes share [default under Slurm: STUDY.members]",
+        ),
+        "work" => option.help(
+            "Folder for image files and caches, on each node's own disk; under Slurm with the node's name behind it \
+             [default: /var/tmp/surefoot-STUDY]",
+        ),
+        "seed" => option.help("Seed of orders and data, of all members [default: made from the study]"),
+        "tune" => option.hide(true),
+        _ => option,
+    }
+}
+
 /// `fleet slurm`.
 #[derive(Args)]
+#[command(mut_args(of_nodes))]
 pub struct SlurmArgs {
     /// Which study
     #[command(flatten)]
@@ -44,6 +61,7 @@ pub struct SlurmArgs {
 
 /// `fleet kubernetes`.
 #[derive(Args)]
+#[command(mut_args(of_nodes))]
 pub struct KubernetesArgs {
     /// Which study
     #[command(flatten)]
@@ -80,4 +98,26 @@ pub struct CollectArgs {
     /// The file to write [default: the folder's name, in this folder]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::Surefoot;
+    use clap::CommandFactory as _;
+
+    /// The help named the places of one machine, and offered what members refuse.
+    #[test]
+    fn a_fleet_s_help_names_its_own_places_and_offers_nothing_that_it_refuses() {
+        let all = Surefoot::command();
+        for scheduler in ["slurm", "kubernetes"] {
+            let fleet = all.find_subcommand("fleet").expect("a verb");
+            let verb = fleet.find_subcommand(scheduler).expect("a verb of its own");
+            let find = |name: &str| verb.get_arguments().find(|one| one.get_id().as_str() == name).expect("an option");
+            let help = |name: &str| find(name).get_help().expect("words").to_string();
+            assert!(help("results").contains("all nodes share"), "{}", help("results"));
+            assert!(help("work").contains("/var/tmp/surefoot-STUDY"), "{}", help("work"));
+            assert!(help("seed").contains("made from the study"), "{}", help("seed"));
+            assert!(find("tune").is_hide_set() && !find("rounds").is_hide_set());
+        }
+    }
 }
