@@ -44,14 +44,14 @@ pub mod trial_spec;
 
 pub use change::Override;
 pub use check::{NAME, Study, is_name, read};
-pub use limit::{Bound, Limit};
+pub use limit::{Bound, LIMIT, Limit};
 pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{CPUS, DESIGN, Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, TOP, VOLUMES};
 pub use plan::{ChosenTurns, Drawn, Parsed, Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use safety::{AtomicUnit, FAULTS, Load, SAFETY, Safety};
 pub use schema::schema;
-pub use table::{Published, Table};
+pub use table::{Published, TABLE, Table};
 pub use trial_spec::Bench;
 
 use serde_json::{Map, Value};

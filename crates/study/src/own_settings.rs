@@ -110,7 +110,9 @@ pub const DESIGN: &[Setting] = &[
         ),
     Setting::new("screen_rounds", Kind::Integer { min: 1, max: 1000 }, "3").help("Rounds of a screen."),
     Setting::absent("time_budget", Kind::Seconds { min: 1.0, max: 1e9 })
-        .help("No round is begun that would not end within this time of the session."),
+        .help(
+            "No round after a session's first is begun that would not end within this time of the session. Power cuts and failing disks come on top.",
+        ),
     Setting::absent("seed", Kind::Integer { min: 0, max: i64::MAX })
         .help("Seed of the orders, the data and the load. Without it, one is drawn for the study and kept in its results file."),
     Setting::new("cache", Kind::Choice(&["warm", "cold"]), "warm")

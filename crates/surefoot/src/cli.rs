@@ -132,7 +132,7 @@ pub struct StudyArgs {
     /// Measure every scenario in every round, whatever the study says
     #[arg(long)]
     pub exhaustive: bool,
-    /// Time budget of this session, like 30min
+    /// Begin no round after this session's first that would end later than this, like 30min; power cuts and failing disks come on top
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
     /// Seed of orders and data [default: drawn, and kept in the results file]
@@ -162,7 +162,7 @@ pub struct RunArgs {
     /// Leave out scenarios that this machine can't run, instead of refusing
     #[arg(long)]
     pub skip_missing: bool,
-    /// Measure rounds with failed trials again, and power cuts that could not be measured
+    /// Measure rounds with failed trials again, and power cuts and failing disks that could not be measured
     #[arg(long)]
     pub retry_failed: bool,
     /// Go on although the machine, surefoot or a file that the study reads has changed since the first trial, or such a file changes
@@ -403,7 +403,7 @@ pub struct DoctorArgs {
 #[derive(Args)]
 pub struct ListArgs {
     /// `studies`, `workloads`, `services`, `filesystems`, `devices`, the name of one of them to explain it, or a table of a study
-    /// file (`study`, `design`, `cpus`, `storage`, `guest`, `safety`) for its settings
+    /// file (`study`, `design`, `cpus`, `storage`, `guest`, `safety`, `limit`, `table`) for its settings
     pub what: Option<String>,
     /// Print it as JSON
     #[arg(long)]

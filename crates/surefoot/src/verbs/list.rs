@@ -4,12 +4,16 @@ use crate::cli::ListArgs;
 use crate::failure::{Failure, Status};
 use crate::source::STUDIES;
 use anyhow::anyhow;
+use load::workload::Kind;
 use serde_json::json;
 use settings::Setting;
 use std::fmt::Write as _;
 
+/// Metrics of a workload that are named: `sql-bench` has some for each of its operations.
+const METRICS_MAX: usize = 80;
+
 /// Tables of a study file that are neither a workload's nor a service's: name, what it is, settings.
-fn tables() -> [(&'static str, &'static str, &'static [Setting]); 6] {
+fn tables() -> [(&'static str, &'static str, &'static [Setting]); 8] {
     [
         ("study", "the study itself, above all tables", study::TOP),
         ("design", "[design], how often and in which order", study::DESIGN),
@@ -17,6 +21,12 @@ fn tables() -> [(&'static str, &'static str, &'static [Setting]); 6] {
         ("storage", "[storage], and of [storage.wal]", storage::settings()),
         ("guest", "[guest], for bench = \"guest\"", study::GUEST),
         ("safety", "[safety], what a power cut takes and a failing disk does", study::SAFETY),
+        ("limit", "[[limit]], what a figure must keep: a yes or a no; `at_most` or `at_least`", study::LIMIT),
+        (
+            "table",
+            "[[table]], a table of the report; others' figures stand in its `published`, as `surefoot list gtm-filesystems` has them",
+            study::TABLE,
+        ),
     ]
 }
 
@@ -81,13 +91,13 @@ fn explain(what: &str) -> Option<String> {
     }
     // Some names are those of a study, too.
     let about = |of: &str, name: &str, [summary, example]: [&str; 2], settings: &[Setting]| {
-        Some(format!("{name}: {summary}\n\n{example}\nsettings of [{of}.{name}]:\n{}", table(settings)))
+        format!("{name}: {summary}\n\n{example}\nsettings of [{of}.{name}]:\n{}", table(settings))
     };
     if let Some(kind) = workloads::kind(what.strip_prefix("workload.").unwrap_or(what)) {
-        return about("workload", kind.name, [kind.summary, kind.example], kind.settings);
+        return Some(about("workload", kind.name, [kind.summary, kind.example], kind.settings) + &metrics(kind));
     }
     if let Some(kind) = services::kind(what.strip_prefix("service.").unwrap_or(what)) {
-        return about("service", kind.name, [kind.summary, kind.example], kind.settings);
+        return Some(about("service", kind.name, [kind.summary, kind.example], kind.settings));
     }
     if let Some((name, help)) = storage::DEVICES.iter().find(|(name, _)| *name == what) {
         return Some(format!("device {name}: {help}\nIts settings are those of [storage]: surefoot list storage\n"));
@@ -102,6 +112,17 @@ fn explain(what: &str) -> Option<String> {
     }
     out.push_str("Its settings are those of [storage]: surefoot list storage\n");
     Some(out)
+}
+
+/// What a workload's runs are measured by with its defaults, for limits and tables; what the answer is about comes first. Of `command` a
+/// study names them.
+fn metrics(kind: &Kind) -> String {
+    let metrics = (kind.read)(&settings::defaults(kind.settings)).metrics();
+    let names: Vec<&str> = metrics.iter().take(METRICS_MAX).map(|metric| &*metric.name).collect();
+    let more = metrics.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let all = format!("{}{more}", names.join(", "));
+    if all.is_empty() { all } else { format!("\nits metrics, for [[limit]] and [[table]]:\n  {all}\n") }
 }
 
 fn table(settings: &[Setting]) -> String {

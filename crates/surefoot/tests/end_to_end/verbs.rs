@@ -167,12 +167,16 @@ fn every_kind_explains_itself() {
         ("cpus", "server"),
         ("storage", "preset"),
         ("safety", "budget"),
+        ("limit", "at_most"),
+        ("table", "where"),
     ] {
         world.surefoot(&["list", table]).status(0).says("settings of ").says(&format!("  {setting} = "));
     }
     // A study and a workload of one name.
     world.surefoot(&["list", "orders"]).status(0).says("name = \"orders\"").says("surefoot list workload.orders");
     world.surefoot(&["list", "workload.orders"]).status(0).says("warehouses = a whole number");
+    // What a limit may name.
+    world.surefoot(&["list", "oltp"]).status(0).says("its metrics").says("latency_microseconds_p99");
     world.surefoot(&["list", "oltpp"]).status(2).says("did you mean `oltp`?");
 }
 
