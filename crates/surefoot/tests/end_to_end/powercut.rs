@@ -295,7 +295,7 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
         "{} bytes",
         log.len()
     );
-    export("another", "log").status(1).says("nothing is kept");
+    export("another", "log").status(2).says("nothing is kept");
     world.assert_nothing_left();
     what_is_looked_at_goes_with_the_terminal_and_is_taken_away_after_a_kill(&world, label, state);
 }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Status, plain};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::verbs::report::require_writable;
 use anyhow::anyhow;
+use crash::error::Error;
 use crash::replay::{self, Kept};
 use lab::copy_out::{self, Ended};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,7 +24,7 @@ pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failur
     let image = state.parse::<Image>().map_err(|error| {
         Failure::new(Status::BadStudy, error).hint("the report names states, at its findings after a power cut")
     })?;
-    let kept = Kept::find(work, scenario)?;
+    let kept = Kept::find(work, scenario).map_err(explained)?;
     if kept.is_of_guest() {
         copy_from_guest(&kept, work, scenario, &image)
     } else {
@@ -34,9 +35,17 @@ pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failur
 /// Writes the log of a scenario's disk for other tools.
 pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<Status, Failure> {
     require_writable(file)?;
-    let entries = replay::export(work, scenario, file)?;
+    let entries = replay::export(work, scenario, file).map_err(explained)?;
     println!("{}: {entries} entries, as dm-log-writes has them", file.display());
     Ok(Status::Answered)
+}
+
+/// A scenario of which nothing is kept lost nothing, or is called otherwise.
+fn explained(error: Error) -> Failure {
+    if !matches!(error, Error::NotKept { .. }) {
+        return error.into();
+    }
+    Failure::new(Status::BadStudy, error).hint("`surefoot plan STUDY` lists what scenarios are called")
 }
 
 /// Mounted by this machine's kernel.
