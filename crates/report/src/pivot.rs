@@ -58,6 +58,10 @@ impl Pivot<'_> {
     pub fn note(&self) -> String {
         let ours = self.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
         let fewest = ours.map(|ours| ours.count).min().unwrap_or(0);
+        // A name that a study has wrong looks like this for good.
+        if fewest == 0 {
+            return format!("No run has {} so far: `report --csv` has the names of all metrics.", self.metric);
+        }
         let text = "Median over rounds, in brackets the smallest and the largest";
         if fewest < 2 {
             return format!("{text}.");

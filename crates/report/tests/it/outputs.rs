@@ -162,4 +162,8 @@ fn a_study_gets_the_tables_that_it_asks_for() {
     table.published.clear();
     let text = report::terminal(&input, 100, false);
     assert!(text.contains("(6 rounds)"), "{text}");
+    // It had been said how to read cells of which each was empty.
+    input.contents.study.tables[0].metric = "transaction_per_second".into();
+    let text = report::terminal(&input, 100, false);
+    assert!(text.contains("No run has transaction per second so far") && !text.contains("Median over"), "{text}");
 }
