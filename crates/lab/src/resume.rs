@@ -249,7 +249,7 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     if last - now > CLOCK_BEHIND_SECONDS_MAX {
         return Err(Error::ClockBehind { path: path.into(), now, last });
     }
-    writer.go_on(&analysis(plan), &session.asked)?;
+    writer.go_on(&study_record(plan, session))?;
     let mut done =
         Done { trials: HashMap::new(), decisions: contents.decisions.clone(), retry_failed: session.retry_failed };
     let primary: HashMap<&str, &str> =

@@ -7,7 +7,7 @@ mod copy;
 mod join;
 
 use crate::lock::Lock;
-use crate::model::{Attempt, Contents, Member, StudyRecord};
+use crate::model::{Attempt, Contents, LimitRecord, Member, StudyRecord};
 use crate::reasons::{INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
@@ -313,6 +313,7 @@ fn differences<'a>(
     differ("how many scenarios are up at once", &|study| format!("{:?}", study.analysis.up_max));
     differ("rounds of a member", &|study| study.analysis.rounds_min.to_string());
     differ("confidence and margin", &|study| format!("{} and {}", study.analysis.confidence, study.analysis.margin));
+    differ("what limits ask", &|study| limits_in_words(&study.limits));
     if !only_a.is_empty() {
         found.push(format!("without the scenarios {}", only_a.join(", ")));
     }
@@ -325,6 +326,14 @@ fn differences<'a>(
         }
     }
     found
+}
+
+fn limits_in_words(limits: &[LimitRecord]) -> String {
+    let words = |limit: &LimitRecord| {
+        let side = if limit.is_least { "at least" } else { "at most" };
+        format!("{} of {} {side} {}", limit.metric, limit.workload, limit.value)
+    };
+    if limits.is_empty() { "nothing".into() } else { limits.iter().map(words).collect::<Vec<_>>().join(", ") }
 }
 
 /// Writes the chosen starts, the study as the first member had it.

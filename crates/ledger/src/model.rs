@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The study as it was when its first trial started.
+/// The study: what decides its figures as it was when its first trial started, and what is asked of them as its last session had it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StudyRecord {
     /// Name.

@@ -6,10 +6,7 @@ use crate::checksum::{
 };
 use crate::export::plain;
 use crate::lock::Lock;
-use crate::model::{
-    AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Member, Place, Probe, Scenario, StudyRecord,
-    TrialState,
-};
+use crate::model::{Decision, MeasuredFaults, MeasuredSafety, Member, Place, Probe, Scenario, StudyRecord, TrialState};
 use crate::{Error, schema};
 use observe::durability::Durability;
 use observe::metric::Metric;
@@ -116,17 +113,17 @@ impl Writer {
         Ok(self.reader()?.members()?.into_iter().next())
     }
 
-    /// A study that goes on may want more rounds, and be asked for in other words.
+    /// A study that goes on may want more rounds, be asked for in other words, and ask another thing of what was measured: its limits and tables
+    /// decide no figure, nor do its question and what else its text says by the same hash.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn go_on(&mut self, analysis: &AnalysisSettings, asked: &Asked) -> Result<(), Error> {
-        let Some(mut study) = self.study()? else { return Ok(()) };
-        study.analysis = analysis.clone();
-        study.asked = study.all_asked();
-        if !study.asked.contains(asked) {
-            study.asked.push(asked.clone());
-        }
+    pub fn go_on(&mut self, now: &StudyRecord) -> Result<(), Error> {
+        let Some(begun) = self.study()? else { return Ok(()) };
+        let StudyRecord { question, text, analysis, tables, limits, .. } = now.clone();
+        let mut asked = begun.all_asked();
+        asked.extend(now.asked.iter().filter(|one| !begun.all_asked().contains(one)).cloned());
+        let study = StudyRecord { question, text, analysis, tables, limits, asked, ..begun };
         self.write(|transaction| {
             transaction.execute("UPDATE study SET json = ?1", [json_of(&study)])?;
             let row: i64 = transaction.query_row("SELECT rowid FROM study", [], |row| row.get(0))?;

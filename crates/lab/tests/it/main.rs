@@ -45,6 +45,10 @@ impl Catalogue for Known {
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
         workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems())
     }
+    fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
+        let metrics = workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.metrics());
+        metrics.into_iter().map(|metric| metric.name.into_owned()).collect()
+    }
 }
 
 fn text(filesystems: &[&str], design: &str) -> String {
@@ -249,6 +253,30 @@ fn another_study_or_machine_is_refused() {
     newer.version = "of another day";
     let refused = resume::open(&results, &plan(&more), &newer).err().expect("refused");
     assert!(refused.to_string().contains("now of another day"), "{refused}");
+}
+
+/// A study that was run again with another limit had been answered by the one that it began with.
+#[test]
+fn what_is_asked_of_figures_is_as_the_last_session_has_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let first = text(&["ext4", "xfs"], "rounds_min = 2\nrounds_max = 2");
+    let limited = |text: &str, at_most: u32| {
+        let limit = "[[limit]]\nworkload = \"null\"\nmetric = \"turns_per_second\"";
+        format!("{text}{limit}\nat_most = {at_most}\n").replace("\"?\"", "\"Fast enough?\"")
+    };
+    run(&first, &mut machine(), &results);
+    for at_most in [100, 50] {
+        let mut idle = machine();
+        let asked = limited(&first, at_most);
+        run(&asked, &mut idle, &results);
+        let study = contents(&results).study;
+        assert_eq!((idle.trials(), study.limits.len(), study.limits[0].value), (0, 1, f64::from(at_most)));
+        assert_eq!((&*study.question, study.text), ("Fast enough?", asked));
+    }
+    run(&first, &mut machine(), &results);
+    assert!(contents(&results).study.limits.is_empty());
+    assert_eq!(finished(&results).len(), 6, "nothing is measured anew");
 }
 
 /// The memory that the load itself takes is asked of the machine that drives it, which an agent's is.

@@ -3,7 +3,9 @@
 mod damaged;
 
 use crate::fixture::{SCENARIOS, SPEED, run, safety, scenarios, study};
-use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState};
+use ledger::model::{
+    Contents, Host, LimitRecord, MeasuredFaults, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState,
+};
 use ledger::{MergeError, Reader, Writer, export, merge, read_merged};
 use observe::durability::{Class, Durability};
 use observe::faults::{Consequence, Example, FaultsFound};
@@ -274,6 +276,11 @@ fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let mut by_turns = study();
     by_turns.analysis.order = ledger::model::Order::Turns;
     refused("order", by_turns, "how a round goes (`design.order`) was blocks, here turns");
+    let (title, source) = (String::new(), String::new());
+    let (workload, metric) = ("oltp".to_string(), "latency".to_string());
+    let limits = vec![LimitRecord { title, workload, metric, value: 20.0, is_least: false, source }];
+    let asked = "what limits ask was nothing, here latency of oltp at most 20";
+    refused("limit", StudyRecord { limits, ..study() }, asked);
     drop(crate::fixture::begun(&file("alone")));
     let alone = merge(&[file("alone")], &file("none")).expect_err("no member");
     assert!(matches!(alone, MergeError::NoMember { .. }), "{alone}");
