@@ -70,14 +70,17 @@ impl Contents {
     }
 
     /// Whether a power cut or a failing disk is asked for in the same way twice. A `cache` that is left out is that of the scenario's own disk;
-    /// before that could be left out it was `volatile` where nothing was said.
+    /// before that could be left out it was `volatile` where nothing was said. Which `classes` may be recommended is asked of what was found.
     pub fn asks_the_same(&self, label: &str, one: &Value, other: &Value) -> bool {
         let scenario = self.scenarios.iter().find(|scenario| scenario.label == label);
         let own = scenario.and_then(|scenario| scenario.settings["storage"]["cache"].as_str()).unwrap_or("volatile");
         let meant = |asked: &Value| {
             let mut asked = asked.clone();
-            if let Some(map) = asked.as_object_mut().filter(|map| map.get("cache").is_none_or(Value::is_null)) {
-                map.insert("cache".into(), own.into());
+            if let Some(map) = asked.as_object_mut() {
+                map.remove("classes");
+                if map.get("cache").is_none_or(Value::is_null) {
+                    map.insert("cache".into(), own.into());
+                }
             }
             asked
         };

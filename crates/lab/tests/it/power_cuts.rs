@@ -99,6 +99,11 @@ fn what_was_measured_with_the_cache_that_is_meant_is_not_measured_again() {
     assert_eq!(trials(&image, "", "cache = \"volatile\"\n"), 2);
     assert_eq!(trials(&image, "", ""), 0);
     assert_eq!(trials(&image, "", "cache = \"lying\"\n"), 2);
+    assert_eq!(
+        trials(&image, "", "cache = \"lying\"\nclasses = [\"A\"]\n"),
+        0,
+        "what may be picked is asked of the same images"
+    );
     let (disk, own) = (results("virtual.surefoot"), "device = \"virtual\"\ncache = \"write-through\"\n");
     assert_eq!(trials(&disk, own, "cache = \"volatile\"\n"), 2);
     assert_eq!(trials(&disk, own, ""), 2, "it has its own cache");
