@@ -122,7 +122,11 @@ fn metrics(kind: &Kind) -> String {
     let more = metrics.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let all = format!("{}{more}", names.join(", "));
-    if all.is_empty() { all } else { format!("\nits metrics, for [[limit]] and [[table]]:\n  {all}\n") }
+    if all.is_empty() {
+        all
+    } else {
+        format!("\nits metrics with these defaults, for [[limit]] and [[table]]:\n  {all}\n")
+    }
 }
 
 fn table(settings: &[Setting]) -> String {
