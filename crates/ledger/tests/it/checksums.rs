@@ -1,7 +1,7 @@
 //! What was written is what is read, or nothing is: flipped bits, missing rows, programs in place of tables.
 
 use crate::fixture::{SCENARIOS, begun, run, safety, scenarios, study, trial};
-use ledger::model::{Place, Probe, TrialState};
+use ledger::model::{Place, Probe, StudyRecord, TrialState};
 use ledger::{Error, Reader, Verified, Writer};
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -202,7 +202,8 @@ fn a_study_that_goes_on_seals_what_it_changes() {
     drop(writer);
     let mut writer = Writer::create_or_open(&path).expect("it opens");
     assert_eq!(writer.void_unfinished().expect("written"), 1);
-    writer.go_on(&study().analysis, &ledger::model::Asked::default()).expect("written");
+    let now = StudyRecord { question: "In other words?".into(), ..study() };
+    writer.go_on(&now).expect("written");
     drop(writer);
     let verified = Reader::open(&path).and_then(|reader| reader.verify()).expect("whole");
     assert_eq!((verified.trials, verified.runs, scenarios().len()), (1, 0, 2));
