@@ -13,6 +13,7 @@ use crate::schema::{self, beside};
 use crate::{Error, Reader};
 use copy::Copier;
 use observe::machine::input_of;
+use observe::safety::Grade;
 use rusqlite::types::FromSql;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ impl MergeError {
                 "`surefoot compare` sets studies of two machines side by side; a fleet is measured by `run --member`",
             ),
             MergeError::Other { .. } => {
-                Some("leave it out, or measure it anew with the study, the files and the surefoot of the others")
+                Some("leave it out, or run it again with the study, the files and the surefoot of the others")
             }
             MergeError::Nothing => Some("name the folder that the members had as --results"),
             MergeError::Ledger(error) => error.hint(),
@@ -314,6 +315,7 @@ fn differences<'a>(
     differ("rounds of a member", &|study| study.analysis.rounds_min.to_string());
     differ("confidence and margin", &|study| format!("{} and {}", study.analysis.confidence, study.analysis.margin));
     differ("what limits ask", &|study| limits_in_words(&study.limits));
+    differ("what `safety.classes` allow", &|study| classes_in_words(study.analysis.safety_classes.as_deref()));
     if !only_a.is_empty() {
         found.push(format!("without the scenarios {}", only_a.join(", ")));
     }
@@ -326,6 +328,13 @@ fn differences<'a>(
         }
     }
     found
+}
+
+fn classes_in_words(classes: Option<&[Grade]>) -> String {
+    classes.map_or_else(
+        || "what promises say".into(),
+        |all| all.iter().map(|one| one.letter()).collect::<Vec<_>>().join(" or "),
+    )
 }
 
 fn limits_in_words(limits: &[LimitRecord]) -> String {

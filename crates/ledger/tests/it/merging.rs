@@ -281,6 +281,9 @@ fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let limits = vec![LimitRecord { title, workload, metric, value: 20.0, is_least: false, source }];
     let asked = "what limits ask was nothing, here latency of oltp at most 20";
     refused("limit", StudyRecord { limits, ..study() }, asked);
+    let mut strict = study();
+    strict.analysis.safety_classes = Some(vec![Grade::A, Grade::B]);
+    refused("classes", strict, "what `safety.classes` allow was what promises say, here A or B");
     drop(crate::fixture::begun(&file("alone")));
     let alone = merge(&[file("alone")], &file("none")).expect_err("no member");
     assert!(matches!(alone, MergeError::NoMember { .. }), "{alone}");
