@@ -24,7 +24,7 @@ pub struct StudyRecord {
     pub question: String,
     /// The study file's text, with `--set` changes listed in `overrides`.
     pub text: String,
-    /// `path=value` changes from the command line, of the first session.
+    /// `path=value` changes from the command line, of the session that had this text.
     pub overrides: Vec<String>,
     /// What the sessions asked for, each that differs from all before it. Empty in older files.
     #[serde(default)]

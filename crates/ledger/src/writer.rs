@@ -120,10 +120,10 @@ impl Writer {
     /// When it can't be written.
     pub fn go_on(&mut self, now: &StudyRecord) -> Result<(), Error> {
         let Some(begun) = self.study()? else { return Ok(()) };
-        let StudyRecord { question, text, analysis, tables, limits, .. } = now.clone();
+        let StudyRecord { question, text, overrides, named, analysis, tables, limits, .. } = now.clone();
         let mut asked = begun.all_asked();
         asked.extend(now.asked.iter().filter(|one| !begun.all_asked().contains(one)).cloned());
-        let study = StudyRecord { question, text, analysis, tables, limits, asked, ..begun };
+        let study = StudyRecord { question, text, overrides, named, analysis, tables, limits, asked, ..begun };
         self.write(|transaction| {
             transaction.execute("UPDATE study SET json = ?1", [json_of(&study)])?;
             let row: i64 = transaction.query_row("SELECT rowid FROM study", [], |row| row.get(0))?;

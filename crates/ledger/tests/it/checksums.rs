@@ -202,9 +202,14 @@ fn a_study_that_goes_on_seals_what_it_changes() {
     drop(writer);
     let mut writer = Writer::create_or_open(&path).expect("it opens");
     assert_eq!(writer.void_unfinished().expect("written"), 1);
-    let now = StudyRecord { question: "In other words?".into(), ..study() };
+    // What the command line had said stands in the file now: text and changes belong together.
+    let now = StudyRecord { text: "name = \"mail\"\n[design]\nseed = 7".into(), overrides: Vec::new(), ..study() };
     writer.go_on(&now).expect("written");
     drop(writer);
-    let verified = Reader::open(&path).and_then(|reader| reader.verify()).expect("whole");
+    let reader = Reader::open(&path).expect("it opens");
+    let verified = reader.verify().expect("whole");
     assert_eq!((verified.trials, verified.runs, scenarios().len()), (1, 0, 2));
+    let kept = reader.study().expect("readable");
+    assert_eq!((&kept.text, &kept.overrides), (&now.text, &now.overrides));
+    assert_eq!(kept.all_asked()[0].overrides, study().overrides, "what the first session asked");
 }

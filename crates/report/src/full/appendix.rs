@@ -158,8 +158,12 @@ fn values(id: &str, what: &str, all: &[InForce], origin: impl Fn(&str) -> Option
 /// The study file.
 fn study(input: &Input) -> Block {
     let study = &input.contents.study;
+    // No figure hangs on them, but an answer does.
+    let is_asked_later = !study.limits.is_empty() || study.analysis.safety_classes.is_some();
+    let later =
+        if is_asked_later { " Limits and the classes that may be picked are those of the last session." } else { "" };
     let note = format!(
-        "SHA-256 {} · seed {} · surefoot {}. Margin, family and rules were fixed before the first trial. A trial's figure is of {}.",
+        "SHA-256 {} · seed {} · surefoot {}. Margin, family and rules were fixed before the first trial.{later} A trial's figure is of {}.",
         study.hash,
         study.seed,
         study.surefoot_version,

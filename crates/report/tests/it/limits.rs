@@ -26,13 +26,28 @@ fn limit(value: f64, is_least: bool) -> LimitRecord {
     }
 }
 
-fn check(rows: Vec<Row>, limits: &[LimitRecord], expected: Expect) {
+fn input(rows: Vec<Row>, limits: &[LimitRecord]) -> Input {
     let metric = Metric::new("fdatasync_microseconds_p99", "µs", Direction::Less);
     let table = Table { workload: "block-io", metric, rows };
     let mut contents = fixture::contents(&table);
     contents.study.limits = limits.to_vec();
-    let shown = report::summary(&fixture::input_of(contents, &table), &Place::default(), 100, false);
-    expected.assert_eq(&shown);
+    fixture::input_of(contents, &table)
+}
+
+fn check(rows: Vec<Row>, limits: &[LimitRecord], expected: Expect) {
+    expected.assert_eq(&report::summary(&input(rows, limits), &Place::default(), 100, false));
+}
+
+/// A limit may be set once the figures are known, which the page denied.
+#[test]
+fn the_page_says_when_limits_were_set() {
+    let says = |limits: &[LimitRecord]| {
+        let page = report::html(&input(vec![around(5000.0, 1.0)], limits));
+        page.contains(
+            "fixed before the first trial. Limits and the classes that may be picked are those of the last session.",
+        )
+    };
+    assert!(says(&[limit(10_000.0, false)]) && !says(&[]));
 }
 
 #[test]
