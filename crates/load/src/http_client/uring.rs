@@ -133,7 +133,9 @@ impl Uring {
         let (line, op, generation) = untag(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
         let at = &mut self.lines[line];
-        if matches!(op, Op::Connect) {
+        // Of a socket nothing is told but that it was refused; then nothing is told of the connect behind it, either.
+        let is_connect_over = matches!(op, Op::Connect | Op::Socket);
+        if is_connect_over {
             at.is_connecting = false;
         }
         if at.generation != generation && matches!(op, Op::Send) {
@@ -167,7 +169,7 @@ impl Uring {
         if let Some(buffer) = buffer {
             self.buffers.give_back(buffer);
         }
-        if let Some(address) = self.lines[line].opens_later.take_if(|_| matches!(op, Op::Connect)) {
+        if let Some(address) = self.lines[line].opens_later.take_if(|_| is_connect_over) {
             self.open(line, address);
         }
     }
@@ -371,6 +373,28 @@ impl Drop for Uring {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    /// As where the system is out of files: the next request on such a line waited for a connect that was never made.
+    #[test]
+    fn a_socket_that_is_refused_is_told_each_time() {
+        let mut ring =
+            Uring::set_up(&[SocketAddr::from(([127, 0, 0, 1], 1))], 1, true).expect("io_uring can be used here");
+        let length = size_of::<libc::sockaddr>() as libc::socklen_t;
+        // SAFETY: zeros are an address, of a family that no system has, and the length is theirs.
+        let nowhere = unsafe { SockaddrStorage::from_raw(&std::mem::zeroed::<libc::sockaddr>(), Some(length)) };
+        ring.addresses[0] = nowhere.expect("it is long enough");
+        for _ in 0..3 {
+            ring.open(0, 0);
+            let (mut is_refused, until) = (false, Instant::now() + Duration::from_secs(20));
+            while !is_refused && Instant::now() < until {
+                let wait = Wait { events: 1, until };
+                ring.wait(wait, &mut |_, event, _| is_refused |= matches!(event, Event::Failed(Step::Socket, _)))
+                    .expect("waited");
+            }
+            assert!(is_refused);
+            ring.close(0);
+        }
+    }
 
     /// The peer reads nothing, and two sockets hold less.
     #[test]
