@@ -21,9 +21,10 @@ mod uring;
 mod tests;
 
 pub use drive::{drive, drive_until};
-pub use tally::{Fault, Tally};
+pub use tally::{Fault, Schedule, Tally};
 pub use tls::Tls;
 
+use crate::duration;
 use crate::workload::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -108,6 +109,15 @@ impl Client {
     /// Calls of a connection that the schedule starts, where it starts connections and not requests.
     fn session_calls(&self) -> Option<u64> {
         (self.calls > 0 && matches!(self.pace, Pace::PerSecond(_))).then_some(self.calls)
+    }
+
+    /// What so many requests come to at the rate that is given; none: none is.
+    fn schedule(&self, requests: u64) -> Option<Schedule> {
+        let Pace::PerSecond(rate) = self.pace else { return None };
+        let calls = self.session_calls().unwrap_or(1);
+        let due = self.window.unwrap_or_else(|| duration::until(requests.div_ceil(calls), rate));
+        let pauses_seconds = (calls - 1) as f64 * self.think_time.as_secs_f64();
+        Some(Schedule { due_seconds: due.as_secs_f64(), calls, pauses_seconds })
     }
 }
 

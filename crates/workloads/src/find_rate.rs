@@ -94,15 +94,9 @@ impl Parameters {
         if p99_seconds > self.latency_max {
             return Some(format!("99th percentile {:.1} ms", p99_seconds * 1e3));
         }
-        let answered = self.answered_per_second(tally);
+        // All answers of a try are waited for: where they come more slowly than requests, the last one is late by all that has piled up.
+        let answered = tally.requests as f64 / tally.rate_seconds();
         (answered < rate * (1.0 - self.precision)).then(|| format!("answers came at {answered:.0} a second"))
-    }
-
-    /// All answers of a try are waited for: where they come more slowly than requests, the last one is late by all that has piled up. What an
-    /// answer takes by itself, as the fastest hundredth do, has not piled up.
-    fn answered_per_second(&self, tally: &Tally) -> f64 {
-        let by_itself = tally.total.microseconds_at(0.01) / 1e6;
-        tally.requests as f64 / (tally.seconds - by_itself).max(self.probe_time)
     }
 
     /// By how much the rates of a run lie above those of a search from the lowest one: by less than a step, which is what halving leaves of

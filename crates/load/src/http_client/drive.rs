@@ -81,6 +81,7 @@ pub fn drive_until(
     let mut all = Tally::default();
     ended.parts.into_iter().for_each(|tally| all.merge(tally));
     all.seconds = all.ends.mean_seconds().unwrap_or(all.seconds);
+    all.schedule = client.schedule(all.requests);
     let mut rates = ended.rates;
     rates.truncate(all.seconds as usize);
     Ok((all, rates))

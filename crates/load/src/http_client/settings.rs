@@ -214,7 +214,7 @@ pub(super) fn gently(client: &Client, requests: u64) -> Client {
 
 /// What a run came to, with its right answers in each whole second.
 pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
-    let seconds = tally.seconds;
+    let seconds = tally.rate_seconds();
     let asked = tally.asked(limit);
     // No answer is not a fast one: what there was none of is left out.
     let means = [&tally.total, &tally.connect, &tally.connection, &tally.response, &tally.transfer]

@@ -92,7 +92,7 @@ pub struct Tally {
     pub transfer: Latency,
     /// From the intended start to the last byte; of a time-out, which took at least as long as was waited, to its end.
     pub total: Latency,
-    /// The time that rates are over: the window, and what the last answer took beyond it. In a closed loop that ends by its window each
+    /// The time until the last answer: the window, and what that took beyond it. In a closed loop that ends by its window each
     /// connection has its own end, and this is their mean.
     pub seconds: f64,
     /// CPU time of the load's threads.
@@ -105,6 +105,19 @@ pub struct Tally {
     pub without_uring: Option<String>,
     /// When connections ended, of a closed loop that ends by its window.
     pub ends: Ends,
+    /// What was to be sent when; none: no rate was given.
+    pub schedule: Option<Schedule>,
+}
+
+/// The schedule of a load at a given rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Schedule {
+    /// The time over which its requests, or sessions, were due.
+    pub due_seconds: f64,
+    /// Requests of a session, one after the other; 1: each is due by itself.
+    pub calls: u64,
+    /// What a session pauses between them.
+    pub pauses_seconds: f64,
 }
 
 impl Tally {
@@ -117,6 +130,15 @@ impl Tally {
     /// Faults of all kinds.
     pub fn faults(&self) -> u64 {
         self.faults.iter().sum()
+    }
+
+    /// The time that rates are held over: [`Tally::seconds`], but at a given rate without what the last request, or session, takes by itself,
+    /// as the fastest hundredth does. A slow answer has not piled up, and in a run of a second would look like a server that falls behind.
+    pub fn rate_seconds(&self) -> f64 {
+        let Some(schedule) = self.schedule.filter(|_| self.right > 0) else { return self.seconds };
+        let answer_seconds = self.total.microseconds_at(0.01) / 1e6;
+        let by_itself = schedule.calls as f64 * answer_seconds + schedule.pauses_seconds;
+        (self.seconds - by_itself).max(schedule.due_seconds)
     }
 
     /// Counts an answer's time.

@@ -112,7 +112,9 @@ fn an_unlucky_try_is_not_the_answer() {
 
 /// A try of 3 s at this rate, with these seconds for each answer after its request.
 fn tally(rate: u64, latency: impl Fn(f64) -> f64) -> Tally {
-    let mut tally = Tally { requests: rate * 3, right: rate * 3, seconds: 3.0, cpu_seconds: 2.9, ..Tally::default() };
+    let schedule = Some(http_client::Schedule { due_seconds: 3.0, calls: 1, pauses_seconds: 0.0 });
+    let (requests, right) = (rate * 3, rate * 3);
+    let mut tally = Tally { requests, right, seconds: 3.0, cpu_seconds: 2.9, schedule, ..Tally::default() };
     for at in (0..rate * 3).map(|number| number as f64 / rate as f64) {
         tally.total.record(Duration::from_secs_f64(latency(at)));
         tally.seconds = tally.seconds.max(at + latency(at));

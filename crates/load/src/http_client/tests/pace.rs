@@ -118,6 +118,39 @@ fn a_stall_is_in_the_latencies_of_all_that_it_held_up() {
     }
 }
 
+/// By turns of a second, a page of 200 ms was said to fall behind at each rate, and to be slower than one of 20 ms.
+#[test]
+fn a_slow_page_that_keeps_up_reaches_its_rate() {
+    let address = SocketAddr::from(([127, 0, 0, 1], 1));
+    let pace = Pace::PerSecond(100.0);
+    let second = Client { pace, window: Some(Duration::from_secs(1)), ..client(address, 50, true, Engine::Auto) };
+    // Each answer takes so many milliseconds by itself, and what has piled up before it so many for each request.
+    let rate = |client: &Client, requests: u64, milliseconds: u64, piled_up: u64| {
+        let mut tally = Tally { requests, right: requests, ..Tally::default() };
+        let calls = client.calls.max(1);
+        for number in 0..requests {
+            let begins = number / calls * 10 + number % calls * (milliseconds + client.think_time.as_millis() as u64);
+            let latency = milliseconds + piled_up * number;
+            tally.total.record(Duration::from_millis(latency));
+            tally.seconds = tally.seconds.max((begins + latency) as f64 / 1e3);
+        }
+        tally.schedule = client.schedule(requests);
+        let measured = outcome(tally, Vec::new(), Limit::Open).metrics;
+        measured.iter().find(|one| one.metric.name == "requests_per_second").expect("a rate").value
+    };
+    let is = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.01, "{found}, not {expected}");
+    for milliseconds in [20, 200] {
+        is(rate(&second, 100, milliseconds, 0), 100.0);
+        // The last one waits for 990 ms that have piled up, after 990 ms.
+        is(rate(&second, 100, milliseconds, 10), 100.0 / 1.98);
+    }
+    is(rate(&Client { window: None, ..second.clone() }, 50, 200, 0), 100.0);
+    let sessions = Client { calls: 5, think_time: Duration::from_millis(500), ..second.clone() };
+    is(rate(&sessions, 500, 20, 0), 500.0);
+    // A closed loop is as fast as it is.
+    is(rate(&Client { pace: Pace::Closed, ..second }, 100, 200, 0), 100.0 / 1.19);
+}
+
 /// Requests without end.
 struct Endless;
 
