@@ -66,6 +66,15 @@ fn a_page_has_the_size_of_its_file() {
     assert!([200, 301, 404, 500].map(|status| Status::PageOrRedirect.allows(status)) == [true, true, false, false]);
 }
 
+/// Each answer to a form that was sent empty was of a wrong size.
+#[test]
+fn an_answer_to_what_the_log_does_not_have_may_have_any_size() {
+    let lines = [("POST /form", "200 512"), ("GET /a", "200 5"), ("HEAD /a", "200 5"), ("GET /a", "206 3")];
+    let log = Log { others: Others::WithBody(Vec::new()), expected: Expected::Size, ..log_of(&lines) };
+    let sizes: Vec<_> = tasks(&log).iter().map(|task| task.body_bytes).collect();
+    assert_eq!(sizes, [None, Some(5), None, None]);
+}
+
 /// lighttpd answers 501 to PUT, DELETE and PATCH on files, where others say 405.
 #[test]
 fn a_server_without_a_method_has_not_failed() {
