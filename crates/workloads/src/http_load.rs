@@ -62,10 +62,14 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// How long a run takes; in a closed loop nobody knows how long a number of requests does.
+    /// How long a run takes; 0: nobody knows, as of a number of requests in a closed loop.
     fn seconds(&self) -> f64 {
         let each_second = self.sending.rate * self.sending.calls.max(1) as f64;
-        if self.requests > 0 && each_second > 0.0 { self.requests as f64 / each_second } else { self.time }
+        match self.requests {
+            0 => self.time,
+            requests if each_second > 0.0 => requests as f64 / each_second,
+            _ => 0.0,
+        }
     }
 }
 
@@ -104,6 +108,10 @@ impl WorkloadSettings for Parameters {
 
     fn run_seconds(&self) -> Option<f64> {
         (self.requests == 0).then_some(self.time)
+    }
+
+    fn is_by_the_clock(&self) -> bool {
+        self.seconds() > 0.0
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {

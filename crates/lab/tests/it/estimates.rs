@@ -94,6 +94,20 @@ fn data_fit_into_the_memory_that_there_is() {
     assert!(!fits_into_memory(scenario));
 }
 
+/// Such runs counted as long as `time`, which counts for nothing. At a rate they last by the clock.
+#[test]
+fn a_run_of_so_many_requests_takes_as_long_as_their_rate_says() {
+    let of = |load: &str| {
+        let plan = plan(&with(&format!("[workload.http-load]\n{load}"), ""));
+        let scenario = &plan.scenarios[0];
+        (run_seconds(&plan, scenario), of_unknown_length(&plan) > 0, certainly_overlong(&plan, scenario).is_some())
+    };
+    assert_eq!(of("time = \"20s\""), (20.0, false, false));
+    assert_eq!(of("requests = 1000000"), (0.0, true, false));
+    assert_eq!(of("requests = 1000\nrate = 10\ncalls = 5"), (20.0, false, false));
+    assert_eq!(of("requests = 100000\nrate = 10"), (10_000.0, false, true));
+}
+
 /// A filesystem of 4 GiB that was filled to 80 % was said to hold 1 GiB of data, in no time.
 #[test]
 fn filling_and_ageing_take_time_and_room() {
