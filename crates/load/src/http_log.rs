@@ -128,8 +128,8 @@ const BEHIND_IN_A_ROW: u64 = 20;
 /// The largest share of such requests: above it many are sent at one moment, and none at its own.
 const BEHIND_SHARE_MAX: f64 = 0.05;
 
-/// Kept of a log whose requests have thousands of virtual hosts or methods.
-const NAMES_MAX: usize = 1000;
+/// So many names are kept of a log whose requests have thousands of virtual hosts or methods.
+pub const NAMES_MAX: usize = 1000;
 
 impl Log {
     /// Reads the whole log and counts.

@@ -52,7 +52,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     /// Ask for another Host where the log has this one
-    #[arg(long, value_name = "LOGGED=HOST")]
+    #[arg(long, value_name = "LOGGED=HOST", conflicts_with = "host")]
     pub map: Vec<String>,
     /// Send requests other than GET and HEAD with the body in this file (`/dev/null`: an empty one), instead of leaving them
     /// out

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use load::duration;
 use load::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
 use load::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive_until};
-use load::http_log::{Expected, Hosts, Log, Others, Survey, disordered, endless, refuse, takes};
+use load::http_log::{Expected, Hosts, Log, NAMES_MAX, Others, Survey, disordered, endless, refuse, takes};
 use load::workload::Error;
 use observe::latency::Latency;
 use report::number::{count, figure, percent, span};
@@ -57,6 +57,8 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     }
     let client = client(args, &url)?;
     let unfit = endless(&survey, client.pace, args.calls).or_else(|| disordered(&survey, client.pace));
+    // Of a log that is sent in part, the other part may have the host.
+    let unfit = unfit.or_else(|| mapped_in_vain(&log.hosts, &survey).filter(|_| args.requests.is_none()));
     if let Some(why) = unfit {
         return Err(bad(anyhow!(why)));
     }
@@ -145,6 +147,19 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
         keep_alive: args.keep_alive || args.calls > 1,
         bytes_max: args.log_bytes_max,
     })
+}
+
+/// A `--map` of a host that the log does not have; none: each has an effect, or the log has too many hosts to know.
+fn mapped_in_vain(hosts: &Hosts, survey: &Survey) -> Option<String> {
+    const SHOWN: usize = 5;
+    let is_unknown = |host: &&String| survey.hosts.len() < NAMES_MAX && !survey.hosts.contains_key(*host);
+    let host = hosts.map.keys().find(is_unknown)?;
+    let named: Vec<String> = survey.hosts.keys().take(SHOWN).map(|host| host.escape_debug().to_string()).collect();
+    let has = match named.join(", ") {
+        none if none.is_empty() => "no virtual hosts (`--host` asks for another one)".into(),
+        few => format!("{few}{}, without ports", if survey.hosts.len() > SHOWN { ", …" } else { "" }),
+    };
+    Some(format!("`--map {host}=…` has no effect: the log has {has}"))
 }
 
 fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
@@ -394,6 +409,25 @@ mod tests {
         for (url, one, hosts) in alike {
             assert_eq!(said(url, one, hosts), None, "{url} {one:?} {hosts:?}");
         }
+    }
+
+    /// Requests for a misspelt host went to the server as they were logged, and nobody said so.
+    #[test]
+    fn a_host_that_the_log_does_not_have_is_not_mapped() {
+        let said = |mapped: &[&str], logged: &[&str]| {
+            let map = mapped.iter().map(|host| (host.to_string(), "staging".into())).collect();
+            let hosts = logged.iter().map(|host| (host.to_string(), 1)).collect();
+            let of = Hosts { default: "h".into(), is_one: false, map };
+            mapped_in_vain(&of, &Survey { hosts, ..Survey::default() })
+        };
+        assert_eq!((said(&[], &[]), said(&["a.example"], &["a.example", "b.example"])), (None, None));
+        let port = said(&["a.example", "a.example:80"], &["a.example", "b.example"]).expect("no log has ports");
+        assert_eq!(port, "`--map a.example:80=…` has no effect: the log has a.example, b.example, without ports");
+        assert!(said(&["a.example"], &["b", "c", "d", "e", "f", "g"]).is_some_and(|said| said.contains("e, f, …")));
+        assert!(said(&["a.example"], &[]).is_some_and(|said| said.contains("no virtual hosts (`--host`")));
+        let many: Vec<String> = (0..NAMES_MAX).map(|number| number.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(said(&["a.example"], &many), None);
     }
 
     #[test]

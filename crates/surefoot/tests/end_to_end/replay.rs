@@ -241,6 +241,9 @@ fn a_log_that_is_none_is_refused() {
     world.surefoot(&["replay", "cut.log.gz", url]).status(2).says("cannot read cut.log.gz");
     world.write("good.log", site(&world, 3).join("\n"));
     world.surefoot(&["replay", "good.log", "ftp://x/"]).status(2).says("use http:// or https://");
+    let said = world.surefoot(&["replay", "good.log", url, "--map", "c.example=x"]).status(2);
+    said.says("`--map c.example=…` has no effect: the log has a.example, b.example");
+    world.surefoot(&["replay", "good.log", url, "--map", "a.example=x", "--host", "x"]).status(2).says("--host");
     let said = world.surefoot(&["replay", "good.log", "http://127.0.0.1:9/shop/"]).status(2);
     said.says("`/shop/` has no effect").says("give the server alone");
     world.surefoot(&["replay", "good.log", "http://127.0.0.1:9/"]).status(3).says("connection refused");
