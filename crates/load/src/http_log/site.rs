@@ -19,7 +19,7 @@ const PATH_BYTES_MAX: usize = 2048;
 const INDEX: &str = "index.html";
 
 /// The path of a target below the document root, as a web server reads it: decoded, without query, `.` and `..`; none: no
-/// filesystem has such a name. A folder's path ends with its index.
+/// filesystem has such a name, or it lies below an index. A folder's path ends with its index.
 pub fn path(target: &[u8]) -> Option<PathBuf> {
     let end = memchr::memchr2(b'?', b'#', target).unwrap_or(target.len());
     let decoded = decoded(&target[..end])?;
@@ -38,6 +38,11 @@ pub fn path(target: &[u8]) -> Option<PathBuf> {
         }
     }
     let is_folder = decoded.ends_with(b"/") || decoded.ends_with(b"/.") || decoded.ends_with(b"/..");
+    // What lies below an index would make that a folder, and its own folder would have no page.
+    let folders = if is_folder { &names[..] } else { names.split_last().map_or(&[][..], |(_, folders)| folders) };
+    if folders.contains(&INDEX.as_bytes()) {
+        return None;
+    }
     let mut path: PathBuf = names.into_iter().map(OsStr::from_bytes).collect();
     if is_folder {
         path.push(INDEX);
@@ -110,6 +115,9 @@ mod tests {
         is("/%zz", None);
         is("/%00", None);
         is("http://other/", None);
+        is("/a/index.html", Some("a/index.html"));
+        is("/index.html/", None);
+        is("/a/index.html/b", None);
         is(&format!("/{}", "x".repeat(256)), None);
         let deep = |folders: usize| format!("/{}b", "a/".repeat(folders));
         is(&deep(1023), Some(&deep(1023)[1..]));

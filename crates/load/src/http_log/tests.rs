@@ -66,6 +66,22 @@ fn a_page_has_the_size_of_its_file() {
     assert!([200, 301, 404, 500].map(|status| Status::PageOrRedirect.allows(status)) == [true, true, false, false]);
 }
 
+/// `/` is on no server a page where `index.html` is a folder, and a file can't be made below a file.
+#[test]
+fn nothing_lies_below_an_index() {
+    let mut log = log_of(&[
+        ("GET /", "200 5"),
+        ("GET /index.html/", "200 6"),
+        ("GET /a", "200 7"),
+        ("GET /a/index.html/b", "200 8"),
+    ]);
+    let files = super::site::files(&log).expect("read");
+    assert_eq!(files, BTreeMap::from([(PathBuf::from("index.html"), 5), (PathBuf::from("a"), 7)]));
+    log.expected = Expected::Pages(Arc::new(super::site::sizes(files)));
+    let statuses: Vec<Status> = tasks(&log).into_iter().map(|task| task.status).collect();
+    assert_eq!(statuses, [Status::Class(2), Status::NoFailure, Status::Class(2), Status::NoFailure]);
+}
+
 /// Each answer to a form that was sent empty was of a wrong size.
 #[test]
 fn an_answer_to_what_the_log_does_not_have_may_have_any_size() {
