@@ -237,6 +237,7 @@ impl Use {
         let client = (mean("client_cpu_cores"), mean("client_round_trip_microseconds_median"));
         let under_way = connections * number("pipeline").unwrap_or(1.0);
         let (driver_threads, others_cores) = (driver_threads(workload), mean("others_cpu_cores"));
+        let answers = rate(&|run| metric(run, "answers"));
         let is_served_here =
             driver_threads.is_some() && others_cores.is_some() && scenario.settings["client"].is_null();
         let shared_out = cpus.filter(|cpus| *cpus >= CPUS_TO_SHARE_OUT && is_served_here);
@@ -269,7 +270,7 @@ impl Use {
             writes: count("writes"),
             reads: count("reads"),
             locked: rate(&|run| metric(run, "lock_wait_seconds")),
-            reached: number("rate").and_then(|asked| Some(done(scenario, &asking)? / asked)),
+            reached: number("rate").and_then(|asked| Some(done(scenario, answers, &asking)? / asked)),
             missed: number("rate").and_then(|asked| Some(rate(&missed)? / asked)).unwrap_or(0.0),
             // A log that is replayed at its own times has its pauses, too.
             pausing: match (number("speed"), number("think_time")) {
@@ -343,13 +344,13 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().reduce(f64::max)
 }
 
-/// The rate that a load reached: of sessions where each makes several calls, else of transactions, requests or operations. Older files have
-/// connections, one for each session.
-fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+/// The rate that a load reached: of sessions where each makes several calls, else of requests with `answers`, wrong ones too, as who refuses has
+/// not fallen behind; of transactions or operations. Older files have connections, one for each session, and right answers alone.
+fn done(scenario: &Scenario, answers: Option<f64>, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
     if scenario.settings["workload"]["calls"].as_f64().is_some_and(|calls| calls > 1.0) {
         return mean("sessions_per_second").or_else(|| mean("connections_per_second"));
     }
-    answered(mean)
+    answers.or_else(|| answered(mean))
 }
 
 /// Transactions, requests or operations in a second.

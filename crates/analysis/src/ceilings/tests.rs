@@ -44,6 +44,16 @@ fn a_given_rate_that_is_reached_and_pauses_bind() {
     check(&Use { reached: Some(0.5), cpu_busy: 0.99, others_cores: Some(1.5), ..served() }, Some(By::Cpu));
 }
 
+/// What a server refuses at once has not piled up, and latency does not grow with the run's length.
+#[test]
+fn who_answers_wrong_has_not_fallen_behind() {
+    let metrics = [("requests_per_second", 90.0), ("answers", 1000.0)];
+    let reached =
+        |metrics: &[(&str, f64)]| use_of(metrics, json!({ "workload": { "connections": 8, "rate": 100.0 } })).reached;
+    assert_eq!(reached(&metrics), Some(1.0));
+    assert_eq!(reached(&metrics[..1]), Some(0.9), "an older file does not tell");
+}
+
 /// A server whose CPUs were full was bound by "the rate given", as its eight connections paused for a millisecond each time.
 #[test]
 fn connections_that_seldom_pause_wait_for_the_server() {
