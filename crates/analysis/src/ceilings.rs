@@ -237,7 +237,11 @@ impl Use {
         let client = (mean("client_cpu_cores"), mean("client_round_trip_microseconds_median"));
         let under_way = connections * number("pipeline").unwrap_or(1.0);
         let (driver_threads, others_cores) = (driver_threads(workload), mean("others_cpu_cores"));
-        let answers = rate(&|run| metric(run, "answers"));
+        // By turns a run's seconds have its flush, too, and its rate has not.
+        let right = |run: &RunRow| Some(metric(run, "asked")? - metric(run, "errors")?);
+        let of_right = sum(&|run| metric(run, "answers")).zip(sum(&right)).map(|(all, right)| all / right);
+        let answers =
+            of_right.and_then(|times| Some(times * mean("requests_per_second")?)).filter(|rate| rate.is_finite());
         let is_served_here =
             driver_threads.is_some() && others_cores.is_some() && scenario.settings["client"].is_null();
         let shared_out = cpus.filter(|cpus| *cpus >= CPUS_TO_SHARE_OUT && is_served_here);
