@@ -241,8 +241,8 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     fn start_due(&mut self) -> Result<Option<Instant>, Error> {
         loop {
             let has_line = !self.open.is_empty() || !self.closed.is_empty();
-            // In an open loop another thread may have a connection for it now.
-            let may_draw = has_line || self.shared.client.pace == Pace::Closed;
+            // Another thread may have a connection for it now. One alone has it ready for its next answer.
+            let may_draw = has_line || self.shared.client.pace == Pace::Closed && self.shared.client.threads == 1;
             if self.upcoming.is_none() && !self.is_exhausted && may_draw {
                 self.upcoming = self.shared.draw(&mut self.upcoming_request)?;
                 self.is_exhausted = self.upcoming.is_none();

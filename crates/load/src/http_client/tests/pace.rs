@@ -232,7 +232,7 @@ fn a_session_that_the_server_cuts_short_makes_its_calls_all_the_same() {
 
 #[test]
 fn a_thread_without_a_free_connection_takes_no_request_from_the_others() {
-    for engine in ENGINES {
+    for (engine, pace) in ENGINES.into_iter().flat_map(|one| [(one, Pace::PerSecond(200.0)), (one, Pace::Closed)]) {
         let count = Arc::new(AtomicUsize::new(0));
         let server = Server::start(move |stream, target| {
             // The first one waits until all others have been asked; if one of them waits behind it, for ever.
@@ -247,10 +247,9 @@ fn a_thread_without_a_free_connection_takes_no_request_from_the_others() {
             }
             well(stream, target)
         });
-        let pace = Pace::PerSecond(200.0);
         let client = Client { pace, threads: 2, ..client(server.address, 2, true, engine) };
         let tally = run(&client, numbered(20));
-        assert_eq!((tally.answers, tally.faults()), (20, 0), "{engine:?}: {:?}", tally.first);
+        assert_eq!((tally.answers, tally.faults()), (20, 0), "{engine:?}, {pace:?}: {:?}", tally.first);
     }
 }
 
