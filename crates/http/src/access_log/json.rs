@@ -68,12 +68,13 @@ fn number(value: &Value) -> Option<f64> {
 /// Seconds since 1970 of the years 0 to 9999, as texts can have them: what lies beyond is no time, and differences of two fit.
 const YEARS: std::ops::Range<f64> = -62_167_219_200.0..253_402_300_800.0;
 
-/// A number is seconds since 1970; a text is Common Log Format's time or ISO 8601.
+/// A number is seconds since 1970; a text is Common Log Format's time, in brackets as Apache's `%t` has it, or ISO 8601.
 fn microseconds(value: &Value) -> Option<i64> {
     if let Some(seconds) = number(value) {
         return YEARS.contains(&seconds).then(|| (seconds * 1e6).round() as i64);
     }
     let text = value.as_str()?;
+    let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     time::seconds(text.as_bytes()).map(|seconds| seconds * 1_000_000).or_else(|| iso(text))
 }
 
@@ -111,6 +112,20 @@ mod tests {
         assert_eq!(entry.unix_microseconds, 971_211_336_000_000);
         assert_eq!((&*entry.method, &*entry.target, entry.status), (&b"GET"[..], &b"/x?y=1"[..], 200));
         assert_eq!((entry.host.as_deref(), entry.bytes), (Some(&b"a.example"[..]), Some(2326)));
+    }
+
+    /// Its `%t` has brackets, and no line of such a log had a time.
+    #[test]
+    fn apache_in_json() {
+        let of = |time: &str| {
+            let line = format!(
+                r#"{{"time":"{time}","vhost":"a.example","method":"GET","uri":"/x","query":"?y=1","status":"200","bytes":"5"}}"#
+            );
+            parse(line.as_bytes()).map(|entry| (entry.unix_microseconds, entry.target.into_owned()))
+        };
+        let is = Ok((971_211_336_000_000, b"/x?y=1".to_vec()));
+        assert_eq!((of("[10/Oct/2000:13:55:36 -0700]"), of("10/Oct/2000:13:55:36 -0700")), (is.clone(), is));
+        assert_eq!((of("[10/Oct/2000:13:55:36 -0700"), of("[]")), (Err(Reject::Time), Err(Reject::Time)));
     }
 
     /// The first is what nginx has of a page of a blog after `try_files $uri /index.php?p=7`.
