@@ -138,7 +138,8 @@ impl Tally {
         let Some(schedule) = self.schedule.filter(|_| self.right > 0) else { return self.seconds };
         let answer_seconds = self.total.microseconds_at(0.01) / 1e6;
         let by_itself = schedule.calls as f64 * answer_seconds + schedule.pauses_seconds;
-        (self.seconds - by_itself).max(schedule.due_seconds)
+        // A single request is over before its interval is.
+        (self.seconds - by_itself).max(schedule.due_seconds.min(self.seconds))
     }
 
     /// Counts an answer's time.

@@ -145,6 +145,8 @@ fn a_slow_page_that_keeps_up_reaches_its_rate() {
         is(rate(&second, 100, milliseconds, 10), 100.0 / 1.98);
     }
     is(rate(&Client { window: None, ..second.clone() }, 50, 200, 0), 100.0);
+    // One alone is all that there was in its time.
+    is(rate(&Client { window: None, pace: Pace::PerSecond(0.01), ..second.clone() }, 1, 200, 0), 5.0);
     let sessions = Client { calls: 5, think_time: Duration::from_millis(500), ..second.clone() };
     is(rate(&sessions, 500, 20, 0), 500.0);
     // A closed loop is as fast as it is.
