@@ -241,8 +241,11 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     fn start_due(&mut self) -> Result<Option<Instant>, Error> {
         loop {
             let has_line = !self.open.is_empty() || !self.closed.is_empty();
-            // Another thread may have a connection for it now. One alone has it ready for its next answer.
-            let may_draw = has_line || self.shared.client.pace == Pace::Closed && self.shared.client.threads == 1;
+            // Another thread may have a connection for it now. One alone has it ready for its next answer, and whose connections think
+            // want to know whether there is one to come.
+            let client = self.shared.client;
+            let is_for_later = client.threads == 1 || !client.think_time.is_zero();
+            let may_draw = has_line || is_for_later && client.pace == Pace::Closed;
             if self.upcoming.is_none() && !self.is_exhausted && may_draw {
                 self.upcoming = self.shared.draw(&mut self.upcoming_request)?;
                 self.is_exhausted = self.upcoming.is_none();

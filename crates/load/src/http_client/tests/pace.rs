@@ -49,6 +49,10 @@ fn a_think_time_is_kept_and_not_waited_for_at_the_end() {
             assert!((0.15..2.0).contains(&tally.seconds), "{}", tally.seconds);
         }
         let server = Server::start(well);
+        let (began, think_time) = (Instant::now(), Duration::from_secs(100));
+        let at_the_end = Client { think_time, ..client(server.address, 4, true, engine) };
+        assert_eq!(run(&at_the_end, numbered(4)).answers, 4, "{engine:?}");
+        assert!(began.elapsed() < think_time / 2, "{engine:?}: nothing was left to think of");
         for (calls, pace) in [(0, Pace::Closed), (5, Pace::PerSecond(50.0))] {
             let (think_time, window) = (Duration::from_secs(100), Some(Duration::from_millis(200)));
             let client = Client { calls, pace, think_time, window, ..client(server.address, 10, true, engine) };
