@@ -11,12 +11,13 @@ const METHOD: &[&str] = &["request_method", "method"];
 const TARGET: &[&str] = &["request_uri"];
 /// Perhaps without the query, which has a name of its own then.
 const PATH: &[&str] = &["uri", "url", "path"];
-const QUERY: &[&str] = &["args", "query_string", "query"];
+/// The last is that of ingress-nginx, as its manual has the format.
+const QUERY: &[&str] = &["args", "query_string", "query", "request_query"];
 const STATUS: &[&str] = &["status", "response", "status_code"];
 const BYTES: &[&str] = &["body_bytes_sent", "bytes_sent", "bytes", "size", "response_size"];
 const HOST: &[&str] = &["vhost", "host", "http_host", "server_name"];
 const TIME: &[&str] = &["time_local", "time_iso8601", "time", "timestamp", "@timestamp", "ts", "msec"];
-const REFERER: &[&str] = &["http_referer", "referer", "referrer"];
+const REFERER: &[&str] = &["http_referer", "http_referrer", "referer", "referrer"];
 const AGENT: &[&str] = &["http_user_agent", "user_agent", "agent"];
 
 pub fn parse(line: &[u8]) -> Result<Entry<'static>, Reject> {
@@ -141,6 +142,7 @@ mod tests {
         is(&format!(r#"{led_on},"request_uri":"/blog/x""#), "/blog/x");
         is(led_on, "/index.php?p=7");
         is(r#""method":"GET","path":"/a","query":"?b=c""#, "/a?b=c");
+        is(r#""path":"/a","request_query":"b=c","request_length":97,"method":"GET""#, "/a?b=c");
         is(r#""method":"GET","url":"/a?b","query_string":"b""#, "/a?b");
         is(r#""method":"GET","uri":"/a","args":"-""#, "/a");
         // A path under the name of the line.
