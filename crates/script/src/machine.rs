@@ -62,6 +62,8 @@ pub struct Machine {
     state: State,
     /// As it was before the transaction under way, or before the statement that is one by itself.
     before: State,
+    /// Where the random numbers were when the transaction was rolled back last.
+    reached: Option<Random>,
     is_open: bool,
     /// Of the scripts.
     weights: Vec<u64>,
@@ -94,11 +96,17 @@ impl Machine {
         let weights = program.scripts.iter().map(|script| script.weight).collect();
         let numbers = Arc::new(numbers.collect());
         let state = State { variables, random: seeds.random, at: 0 };
-        Machine { program, script: 0, before: state.clone(), state, is_open: false, weights, rows: 0, numbers }
+        let (before, reached) = (state.clone(), None);
+        Machine { program, script: 0, state, before, reached, is_open: false, weights, rows: 0, numbers }
     }
 
     /// Chooses the next script, by weight, and goes to its start.
     pub fn choose(&mut self) {
+        let is_given_up = self.state.at < self.current().commands.len();
+        // One that was given up is not drawn again: by the same values it would meet the same.
+        if let Some(random) = self.reached.take().filter(|_| is_given_up) {
+            self.state.random = random;
+        }
         self.state.at = 0;
         self.is_open = false;
         if self.weights.len() > 1 {
@@ -242,6 +250,7 @@ impl Machine {
 
     /// The transaction was rolled back: the same variables and random numbers as before it.
     pub fn rolled_back(&mut self) {
+        self.reached = Some(self.state.random.clone());
         self.state.clone_from(&self.before);
         (self.is_open, self.rows) = (false, 0);
     }
@@ -362,6 +371,32 @@ mod tests {
         assert_eq!((sent[1].1, sent[1].2), (false, false), "BEGIN");
         assert_eq!((sent[3].1, sent[3].2), (true, false));
         assert_eq!((sent[7].1, sent[7].2), (true, true), "COMMIT");
+    }
+
+    /// Of a key that is taken, or without `retry`, each later transaction would be given up, too.
+    #[test]
+    fn one_that_was_given_up_is_not_drawn_again() {
+        let mut machine = machine(&[("\\set a random(1, 1000000000)\nINSERT :a;", 1)]);
+        let sent = |machine: &mut Machine| {
+            assert_eq!(machine.advance(), Ok(Next::Send));
+            let mut text = String::new();
+            machine.spell(&mut text);
+            text
+        };
+        let first = sent(&mut machine);
+        machine.rolled_back();
+        assert_eq!(sent(&mut machine), first, "it is tried again");
+        machine.rolled_back();
+        machine.choose();
+        let second = sent(&mut machine);
+        assert_ne!(second, first);
+        machine.rolled_back();
+        assert_eq!(sent(&mut machine), second);
+        machine.answered(None).expect("right");
+        assert_eq!(machine.advance(), Ok(Next::End));
+        machine.choose();
+        let third = sent(&mut machine);
+        assert!(third != first && third != second);
     }
 
     #[test]
