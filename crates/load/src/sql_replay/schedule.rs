@@ -5,7 +5,8 @@ use sqllog::Session;
 /// Sessions in the order of their beginnings: each may begin when all are over that had ended before it began. Two that are open at the same time
 /// were so in the log, too; and where all pairs of some intervals have a moment in common, all of them have: no more are open than in the log.
 pub struct Schedule {
-    /// When each began in the log, in ascending order, and the number of its first statement.
+    /// When each began in the log, in ascending order, and the number of the first statement of it or of those behind it: one that is idle at first
+    /// keeps no other waiting.
     begins: Vec<(i64, u64)>,
     /// When each ended in the log, with its number, in ascending order.
     ends: Vec<(i64, usize)>,
@@ -21,7 +22,12 @@ impl Schedule {
         let mut ends: Vec<(i64, usize)> = sessions.iter().map(Session::to).zip(0..).collect();
         ends.sort_unstable();
         let first = |session: &Session| session.steps.first().map_or(0, |step| step.number);
-        let begins = sessions.iter().map(|session| (session.from(), first(session))).collect();
+        let mut begins: Vec<(i64, u64)> = sessions.iter().map(|session| (session.from(), first(session))).collect();
+        let mut least = u64::MAX;
+        for (_, first) in begins.iter_mut().rev() {
+            least = least.min(*first);
+            *first = least;
+        }
         Schedule { begins, ends, is_over: vec![false; sessions.len()], next: 0, over: 0 }
     }
 

@@ -330,6 +330,33 @@ fn a_lock_that_the_log_does_not_see_given_back_keeps_nobody_waiting() {
     }
 }
 
+/// A pool connects before it is asked for anything.
+#[test]
+fn a_session_that_is_idle_at_first_keeps_no_other_from_its_run() {
+    let lines = [
+        (7, "00:00", "connection received: host=[local]"),
+        (8, "00:01", "connection received: host=[local]"),
+        (8, "00:02", "statement: SELECT 1"),
+        (8, "00:03", "statement: SELECT 2"),
+        (7, "59:00", "statement: SELECT 3"),
+        (8, "59:01", "statement: SELECT 4"),
+    ];
+    let line = |(session, at, said): &(u32, &str, &str)| {
+        format!("2026-11-24 01:{at}.000 UTC [{session}] joe@shop LOG:  {said}\n")
+    };
+    let text: String = lines.iter().map(line).collect();
+    let log = sqllog::read(&text, &Options::default()).expect("it is a log");
+    let interrupted = AtomicBool::new(false);
+    let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering::default()));
+    for pace in [Pace::Closed, Pace::AsLogged(100_000.0)] {
+        let means = Means { connect: &connect, pace, threads: 1, interrupted: &interrupted };
+        let mut replay = Replay::new(&log, 2);
+        let mut run = || replay.run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part");
+        let (first, second) = (run(), run());
+        assert_eq!((first.right, first.sessions, second.right, second.sessions), (2, 2, 2, 0), "{pace:?}");
+    }
+}
+
 /// How many statements are answered right in the two halves of a log.
 fn rights_of_two_runs(text: &str) -> [u64; 2] {
     let log = sqllog::read(text, &Options::default()).expect("it is a log");
