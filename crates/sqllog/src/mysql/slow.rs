@@ -43,7 +43,8 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             }
             now = time(line).unwrap_or(now);
             take(&mut head, line);
-        } else if !is_in_body && line.starts_with("# ") && !line.starts_with("# administrator command") {
+        } else if !is_in_body && line.starts_with('#') && !line.starts_with("# administrator command") {
+            // MariaDB's plans have lines of nothing but this sign about them (its manual, "EXPLAIN in the Slow Query Log").
             take(&mut head, line);
         } else {
             is_in_body = true;
@@ -74,6 +75,15 @@ fn take<'a>(head: &mut Head<'a>, line: &'a str) {
     head.rows_sent = number("Rows_sent: ").or(head.rows_sent);
 }
 
+/// `SET last_insert_id=7,insert_id=8,timestamp=1795482123;`: the first two where a binary log of statements needs them, too (`log.cc`).
+fn is_servers_set(line: &str) -> bool {
+    let assignments = line.strip_prefix("SET ").and_then(|rest| rest.strip_suffix(';'));
+    let is_its_own = |assignment: &str| {
+        ["last_insert_id", "insert_id", "timestamp"].contains(&assignment.split('=').next().unwrap_or_default())
+    };
+    assignments.is_some_and(|all| all.split(',').all(is_its_own))
+}
+
 fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, sessions: &mut Sessions) {
     let mut text = body.trim_end();
     // What the server itself puts before a statement.
@@ -81,7 +91,7 @@ fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, session
         let (line, after) = text.split_once('\n').unwrap_or((text, ""));
         if let Some(name) = line.strip_prefix("use ").and_then(|rest| rest.strip_suffix(';')) {
             *last = Some(name.trim_matches('`').into());
-        } else if !line.starts_with("SET timestamp=") {
+        } else if !is_servers_set(line) {
             break;
         }
         text = after;
