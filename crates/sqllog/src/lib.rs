@@ -85,6 +85,11 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     lines.map(move |line| if has_returns { line.strip_suffix('\r').unwrap_or(line) } else { line })
 }
 
+/// Whether a log ends amid a line, as a copy of one that is still written does: its last message lacks its end, and may be another one.
+fn is_cut(text: &str) -> bool {
+    !text.ends_with('\n')
+}
+
 /// Lines at a log's beginning by which its form is told.
 const LINES_LOOKED_AT: usize = 50;
 

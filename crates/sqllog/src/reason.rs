@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub enum Reason {
     /// The log begins or ends amid a transaction.
     CutTransaction,
+    /// The log ends amid it.
+    CutStatement,
     /// COPY: its rows are in no log.
     Copy,
     /// A statement has parameters, and the log does not have them.
@@ -33,6 +35,7 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::CutTransaction => "of transactions that the log cuts in half",
+            Reason::CutStatement => "that the log's end cuts off",
             Reason::Copy => "that are COPY, whose rows no log has",
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",

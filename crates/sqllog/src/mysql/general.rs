@@ -69,6 +69,9 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             sessions.bad_line();
         }
     }
+    if begun.is_some() && crate::is_cut(text) {
+        return sessions.leave_out(Reason::CutStatement);
+    }
     end(begun, now, &mut by_name, sessions);
 }
 

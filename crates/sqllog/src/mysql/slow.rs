@@ -1,6 +1,7 @@
 //! The slow log: each statement when it has ended, with how long it took and how many rows it gave.
 
 use super::{is_header, moment, used};
+use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
 use script::Verb;
 
@@ -26,7 +27,7 @@ fn time(line: &str) -> Option<i64> {
 pub fn read(text: &str, sessions: &mut Sessions) {
     // A log that was cut may begin with statements of a second whose time stood before them.
     let mut now = crate::lines(text).find_map(time).unwrap_or(0);
-    let (mut head, mut is_in_body) = (Head::default(), true);
+    let (mut head, mut has_begun, mut is_in_body) = (Head::default(), false, false);
     let mut body = String::new();
     // MySQL names a database where it is another than that of the entry before, whoever sent that (`log.cc`, `write_slow`).
     let mut last = None;
@@ -41,8 +42,12 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             if is_header(line) {
                 last = None;
             }
+            has_begun = true;
             now = time(line).unwrap_or(now);
             take(&mut head, line);
+        } else if !has_begun {
+            // The rest of a statement whose beginning the log does not have.
+            sessions.bad_line();
         } else if !is_in_body && line.starts_with('#') && !line.starts_with("# administrator command") {
             // MariaDB's plans have lines of nothing but this sign about them (its manual, "EXPLAIN in the Slow Query Log").
             take(&mut head, line);
@@ -51,6 +56,9 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             body.push_str(line);
             body.push('\n');
         }
+    }
+    if is_in_body && crate::is_cut(text) {
+        return sessions.leave_out(Reason::CutStatement);
     }
     end(&head, &body, now, &mut last, sessions);
 }

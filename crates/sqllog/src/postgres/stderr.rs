@@ -3,6 +3,7 @@
 use super::prefix::{Head, Prefix};
 use super::{Message, take};
 use crate::Problem;
+use crate::reason::Reason;
 use crate::sessions::Sessions;
 
 /// Lines at the log's beginning by which its prefix is guessed.
@@ -46,7 +47,11 @@ pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result
             }
         }
     }
-    end(begun, sessions);
+    if begun.is_some() && crate::is_cut(text) {
+        sessions.leave_out(Reason::CutStatement);
+    } else {
+        end(begun, sessions);
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Logs that servers wrote (`tests/corpus/README.md`), read as what was asked of these servers.
 
+mod left_out;
 mod slow;
 
 use sqllog::{Expects, Form, Log, Options, Problem, Reason, Session, Way, read};

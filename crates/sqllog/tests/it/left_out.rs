@@ -1,0 +1,29 @@
+//! What of a log is not replayed, and counted by reason.
+
+use sqllog::{LeftOut, Options, Reason, read};
+
+const SLOW_HEAD: &str = "# Time: 261126 10:00:00\n# User@Host: joe[joe] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n\
+                         # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=1;\n";
+
+/// As a copy of a log ends that is still written: without its condition it is another statement.
+#[test]
+fn a_statement_without_its_end() {
+    let stderr = "2026-11-26 10:00:00.000 UTC [7] LOG:  statement: SELECT 1\n\
+                  2026-11-26 10:00:01.000 UTC [7] LOG:  statement: DELETE FROM t\n\tWHERE id";
+    let general = "261126 10:00:00\t    8 Query\tSELECT 1\n261126 10:00:01\t    8 Query\tDELETE FROM t\nWHERE id";
+    let slow = format!("{SLOW_HEAD}SELECT 1;\n{SLOW_HEAD}DELETE FROM t\nWHERE id");
+    for text in [stderr, general, &slow] {
+        let log = read(text, &Options::default()).expect("a log");
+        assert_eq!((log.statements(), log.left_out), (1, [(Reason::CutStatement, 1)].into()), "{text}");
+        let log = read(&format!("{text}\n"), &Options::default()).expect("a log");
+        assert_eq!((log.statements(), log.left_out), (2, LeftOut::new()), "{text}");
+    }
+}
+
+/// As `tail` leaves it: what stands before the first entry is no statement of a session without a number.
+#[test]
+fn the_rest_of_a_statement_whose_beginning_the_log_has_not() {
+    let text = format!("FROM t;\n{SLOW_HEAD}SELECT 1;\n");
+    let log = read(&text, &Options { bad_lines_max: 0.5, ..Options::default() }).expect("a log");
+    assert_eq!((log.statements(), log.sessions.len(), log.bad_lines), (1, 1, 1));
+}
