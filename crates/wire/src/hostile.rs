@@ -270,12 +270,13 @@ fn a_mysql_statement_of_other_parameters_than_are_sent_is_refused() {
 
 #[test]
 fn a_refusal_that_ends_the_connection_is_a_loss_whatever_its_code() {
-    let of_postgres = |severity: &str, code: &str| {
-        let body = format!("S{severity}\0V{severity}\0C{code}\0Mno longer\0\0");
+    let of_pooler = |body: &str| {
         let message =
             [&b"E"[..], &(body.len() as i32 + 4).to_be_bytes()[..], body.as_bytes(), b"Z\0\0\0\x05I"].concat();
         told(postgres, POSTGRES[0], &message)
     };
+    let of_postgres =
+        |severity: &str, code: &str| of_pooler(&format!("S{severity}\0V{severity}\0C{code}\0Mno longer\0\0"));
     for code in ["25P03", "25P04", "57P01", "57P05", "XX000"] {
         for severity in ["FATAL", "PANIC"] {
             let error = of_postgres(severity, code);
@@ -284,7 +285,11 @@ fn a_refusal_that_ends_the_connection_is_a_loss_whatever_its_code() {
             assert_eq!(words, Some(format!("the database says: no longer ({code})")));
         }
     }
-    assert!(!of_postgres("ERROR", "25P02").is_lost(), "the connection goes on");
+    assert!(of_pooler("SFATAL\0C08P01\0Mserver conn crashed?\0\0").is_lost());
+    // 08001 is what a foreign table says whose own server is not there.
+    for code in ["25P02", "08001", "08P01"] {
+        assert!(!of_postgres("ERROR", code).is_lost(), "{code}: the connection goes on");
+    }
     // 4031 is one thing of MySQL's and another of MariaDB's.
     let of_mysql = |version: &str, number: u16| {
         let packet = |sequence: u8, body: &[u8]| [&[body.len() as u8, 0, 0, sequence][..], body].concat();

@@ -268,14 +268,12 @@ impl Error {
         Error::Lost(io::Error::new(io::ErrorKind::ConnectionAborted, refusal))
     }
 
-    /// Whether the connection is gone: broken, or ended by the server. Codes of servers that refuse who connects, and of those that don't say
-    /// which refusals end a connection: PostgreSQL's classes 08 and 57P; MySQL's 1053, 1927 (and its client's 2006, 2013).
+    /// Whether the connection is gone: broken, or ended by the server. MySQL does not say which refusals end a connection: 1053, 1927 (and its
+    /// client's 2006, 2013). PostgreSQL does, and its codes of lost connections are of others, too, such as those of foreign tables.
     pub fn is_lost(&self) -> bool {
         match self {
             Error::Lost(_) => true,
-            Error::Refused { code, .. } => {
-                code.starts_with("57P") || code.starts_with("08") || ["1053", "1927", "2006", "2013"].contains(&&**code)
-            }
+            Error::Refused { code, .. } => ["1053", "1927", "2006", "2013"].contains(&&**code),
             Error::Connect(..) | Error::Protocol(_) => false,
         }
     }

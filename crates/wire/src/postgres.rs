@@ -442,9 +442,10 @@ fn count(tag: &[u8]) -> u64 {
     std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// Field `V`, the severity as a word that is never translated: after these the server closes the connection.
+/// Field `V`, the severity as a word that is never translated, or `S` of poolers, which have no other: after these the server closes the connection.
 fn is_fatal(body: &[u8]) -> bool {
-    body.split(|byte| *byte == 0).any(|field| field == b"VFATAL" || field == b"VPANIC")
+    let fatal: [&[u8]; 4] = [b"VFATAL", b"VPANIC", b"SFATAL", b"SPANIC"];
+    body.split(|byte| *byte == 0).any(|field| fatal.contains(&field))
 }
 
 /// ErrorResponse: fields of a letter and a text, `C` the SQLSTATE and `M` the message.
