@@ -24,6 +24,8 @@ pub enum Reason {
     Command,
     /// It ends the server, or sessions by the numbers that they had in the log.
     EndsOthers,
+    /// Somebody cancelled it.
+    Cancelled,
     /// After `statements`.
     AfterLimit,
     /// On another database than the one that was named.
@@ -43,6 +45,7 @@ impl Reason {
             Reason::StoredProgram => "of stored programs, which their calls run",
             Reason::Command => "that are commands of the protocol",
             Reason::EndsOthers => "that end the server, or sessions by the numbers that they had there",
+            Reason::Cancelled => "that somebody cancelled, which nobody does here",
             Reason::AfterLimit => "after the first that are wanted",
             Reason::OtherDatabase => "on other databases",
         }

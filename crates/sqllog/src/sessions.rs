@@ -185,9 +185,17 @@ struct Open {
     /// Whether statements of it come after the last that is wanted.
     is_cut: bool,
     /// An error whose statement has not come yet.
-    failure: Option<(i64, Option<Box<str>>)>,
+    failure: Option<Failure>,
     /// Names under which the protocol prepared statements.
     names: HashSet<Box<str>>,
+}
+
+/// An error.
+struct Failure {
+    at: i64,
+    code: Option<Box<str>>,
+    /// Whether somebody cancelled its statement.
+    is_cancelled: bool,
 }
 
 /// What readers fill.
@@ -327,26 +335,35 @@ impl Sessions {
         self.open.entry(key).or_default().is_over = true;
     }
 
-    /// It met an error; its statement may follow.
-    pub fn failing(&mut self, key: u64, at: i64, code: Option<&str>) {
+    /// It met an error; its statement may follow, which somebody may have cancelled.
+    pub fn failing(&mut self, key: u64, at: i64, code: Option<&str>, is_cancelled: bool) {
         self.failed(key, None);
-        self.open.entry(key).or_default().failure = Some((at, code.map(Box::from)));
+        self.open.entry(key).or_default().failure = Some(Failure { at, code: code.map(Box::from), is_cancelled });
     }
 
-    /// The statement of its last error, if it has one: the one that it sent last, or one that was not logged when it began.
+    /// The statement of its last error, if it has one: the one that it sent last, or one that was not logged when it began. One that
+    /// somebody cancelled is not replayed: it would go on to its end.
     pub fn failed(&mut self, key: u64, text: Option<&str>) {
         let open = self.open.entry(key).or_default();
-        let Some((at, code)) = open.failure.take() else { return };
+        let Some(Failure { at, code, is_cancelled }) = open.failure.take() else { return };
         let is_last = |step: &Step| text.is_none_or(|text| self.texts.get(text) == Some(&step.text));
         let is_left_out = open.is_left_out;
         if !open.is_over
             && let Some(last) = open.session.steps.last_mut().filter(|step| !is_left_out && is_last(step))
         {
-            last.expects = Expects::Failure(code);
             open.is_over = true;
+            if is_cancelled {
+                open.session.steps.pop();
+                open.is_left_out = true;
+                return self.leave_out(Reason::Cancelled);
+            }
+            last.expects = Expects::Failure(code);
             return;
         }
         let Some(text) = text.filter(|_| open.is_over || !is_left_out) else { return };
+        if is_cancelled {
+            return self.leave_out(Reason::Cancelled);
+        }
         let expects = Expects::Failure(code);
         let statement = Statement { at_microseconds: at, text, way: Way::Text, expects, is_over: true, rows: None };
         self.statement(key, statement);

@@ -27,3 +27,24 @@ fn the_rest_of_a_statement_whose_beginning_the_log_has_not() {
     let log = read(&text, &Options { bad_lines_max: 0.5, ..Options::default() }).expect("a log");
     assert_eq!((log.statements(), log.sessions.len(), log.bad_lines), (1, 1, 1));
 }
+
+/// It would be done to its end here, which may be hours away.
+#[test]
+fn a_statement_that_somebody_cancelled() {
+    let cancelled = ["ERROR:  canceling statement due to user request", "STATEMENT:  SELECT count(*) FROM a, b"];
+    let ways = [
+        ["LOG:  statement: BEGIN", "LOG:  statement: SELECT count(*) FROM a, b"],
+        ["LOG:  statement: SELECT count(*) FROM a, b", "LOG:  duration: 0.1 ms  statement: BEGIN"],
+    ];
+    for (first, begun) in ways.into_iter().zip([1, 2]) {
+        let said = [&first[..], &cancelled[..], &["LOG:  statement: ROLLBACK"]].concat();
+        let line = |(second, said): (usize, &&str)| format!("2026-11-26 10:00:{second:02}.000 UTC [7] {said}\n");
+        let text: String = said.iter().enumerate().map(line).collect();
+        let log = read(&text, &Options::default()).expect("a log");
+        assert_eq!((log.statements(), log.left_out), (begun + 1, [(Reason::Cancelled, 1)].into()), "{text}");
+    }
+    let text = "2026-11-26 10:00:00.000 UTC [7] LOG:  statement: SELECT 1\n\
+                2026-11-26 10:00:01.000 UTC [7] ERROR:  canceling statement due to statement timeout\n\
+                2026-11-26 10:00:01.000 UTC [7] STATEMENT:  SELECT 1\n";
+    assert_eq!(read(text, &Options::default()).expect("a log").statements(), 1, "it is limited here, too");
+}
