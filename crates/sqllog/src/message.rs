@@ -23,6 +23,16 @@ pub fn copies(text: &str) -> bool {
     statements(text, false).iter().any(is_copy)
 }
 
+/// Whether one of MySQL's reads a file, of the client's or the server's (both manuals, "LOAD DATA").
+pub fn loads_file(text: &str) -> bool {
+    let loads = |text: &Cow<str>| {
+        let mut words = script::words(text);
+        words.next().is_some_and(|word| word == "LOAD")
+            && words.next().is_some_and(|word| ["DATA", "XML"].contains(&word.as_str()))
+    };
+    statements(text, true).iter().any(loads)
+}
+
 /// Whether a text has `$1`.
 pub fn has_marks(text: &str) -> bool {
     text.match_indices('$').any(|(at, _)| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()))

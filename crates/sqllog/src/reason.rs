@@ -12,6 +12,8 @@ pub enum Reason {
     CutStatement,
     /// COPY: its rows are in no log.
     Copy,
+    /// LOAD DATA: its file is not here.
+    LoadData,
     /// A statement has parameters, and the log does not have them.
     ParametersUnknown,
     /// More rows of an answer that was asked for in pieces.
@@ -39,6 +41,7 @@ impl Reason {
             Reason::CutTransaction => "of transactions that the log cuts in half",
             Reason::CutStatement => "that the log's end cuts off",
             Reason::Copy => "that are COPY, whose rows no log has",
+            Reason::LoadData => "that are LOAD DATA, whose file no log has",
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
             Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",

@@ -260,6 +260,8 @@ impl Sessions {
             Some(Reason::NotUtf8)
         } else if !self.form.is_postgres() && message::is_of_program(statement.text) {
             Some(Reason::StoredProgram)
+        } else if !self.form.is_postgres() && message::loads_file(statement.text) {
+            Some(Reason::LoadData)
         } else if message::ends_others(statement.text, self.form.is_postgres()) {
             Some(Reason::EndsOthers)
         } else {

@@ -48,3 +48,17 @@ fn a_statement_that_somebody_cancelled() {
                 2026-11-26 10:00:01.000 UTC [7] STATEMENT:  SELECT 1\n";
     assert_eq!(read(text, &Options::default()).expect("a log").statements(), 1, "it is limited here, too");
 }
+
+#[test]
+fn a_statement_that_reads_a_file() {
+    let asked = [
+        "LOAD DATA LOCAL INFILE '/tmp/t.csv' INTO TABLE t",
+        "/* nightly */ load data infile '/tmp/t.csv' into table t",
+        "TRUNCATE t; LOAD XML LOCAL INFILE '/tmp/t.xml' INTO TABLE t",
+        "SELECT 'LOAD DATA'",
+        "LOAD INDEX INTO CACHE t",
+    ];
+    let text: String = asked.iter().map(|asked| format!("261126 10:00:00\t    8 Query\t{asked}\n")).collect();
+    let log = read(&text, &Options::default()).expect("a log");
+    assert_eq!((log.statements(), log.left_out), (2, [(Reason::LoadData, 3)].into()));
+}
