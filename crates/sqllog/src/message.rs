@@ -23,6 +23,20 @@ pub fn copies(text: &str) -> bool {
     statements(text, false).iter().any(is_copy)
 }
 
+/// Whether one of PostgreSQL's chooses another encoding than UTF-8 for what its client sends. A replay sends UTF-8: the server's log is in the
+/// database's own encoding, whatever the client's (its manual, "Character Set Support").
+pub fn chooses_encoding(text: &str) -> bool {
+    let chooses = |text: &Cow<str>| {
+        let mut words = script::words(text).filter(|word| !["SESSION", "LOCAL"].contains(&word.as_str()));
+        words.next().is_some_and(|word| word == "SET")
+            && words.next().is_some_and(|word| ["CLIENT_ENCODING", "NAMES"].contains(&word.as_str()))
+            && !["UTF8", "UTF-8", "UNICODE", "DEFAULT"].iter().any(|same| text.to_ascii_uppercase().contains(same))
+    };
+    let all = statements(text, false);
+    // In one message with others it stays: those are wanted.
+    !all.is_empty() && all.iter().all(chooses)
+}
+
 /// Whether one of MySQL's reads a file, of the client's or the server's (both manuals, "LOAD DATA").
 pub fn loads_file(text: &str) -> bool {
     let loads = |text: &Cow<str>| {

@@ -20,6 +20,8 @@ pub enum Reason {
     Fetch,
     /// Bytes that are not UTF-8, which a text can't have: another statement would be sent.
     NotUtf8,
+    /// It chooses another encoding than UTF-8, in which all is sent.
+    Encoding,
     /// A stored program's, beside the call that runs it.
     StoredProgram,
     /// A command of the protocol that is no statement.
@@ -45,6 +47,7 @@ impl Reason {
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
             Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",
+            Reason::Encoding => "that choose another encoding than UTF-8, in which all is sent",
             Reason::StoredProgram => "of stored programs, which their calls run",
             Reason::Command => "that are commands of the protocol",
             Reason::EndsOthers => "that end the server, or sessions by the numbers that they had there",

@@ -258,6 +258,8 @@ impl Sessions {
             Some(Reason::Copy)
         } else if statement.text.contains(char::REPLACEMENT_CHARACTER) {
             Some(Reason::NotUtf8)
+        } else if self.form.is_postgres() && message::chooses_encoding(statement.text) {
+            Some(Reason::Encoding)
         } else if !self.form.is_postgres() && message::is_of_program(statement.text) {
             Some(Reason::StoredProgram)
         } else if !self.form.is_postgres() && message::loads_file(statement.text) {

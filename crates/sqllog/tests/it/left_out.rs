@@ -62,3 +62,22 @@ fn a_statement_that_reads_a_file() {
     let log = read(&text, &Options::default()).expect("a log");
     assert_eq!((log.statements(), log.left_out), (2, [(Reason::LoadData, 3)].into()));
 }
+
+/// What follows would be read as of that encoding, and be another text.
+#[test]
+fn a_choice_of_another_encoding_than_utf_8() {
+    let asked = [
+        "SET client_encoding TO 'LATIN1'",
+        "set session client_encoding = win1252;",
+        "SET NAMES 'EUC_JP'",
+        "SET client_encoding = 'utf8'",
+        "SET NAMES 'UTF-8'",
+        "SET search_path = names",
+        "SELECT 'SET NAMES latin1'",
+        ";",
+    ];
+    let line = |asked: &&str| format!("2026-11-26 10:00:00.000 UTC [7] LOG:  statement: {asked}\n");
+    let text: String = asked.iter().map(line).collect();
+    let log = read(&text, &Options::default()).expect("a log");
+    assert_eq!((log.statements(), log.left_out), (5, [(Reason::Encoding, 3)].into()));
+}
