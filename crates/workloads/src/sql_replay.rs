@@ -172,7 +172,7 @@ impl WorkloadSettings for Parameters {
 
     fn data_key(&self) -> String {
         let dump = if self.dump.as_os_str().is_empty() { "none".into() } else { stamp(&self.dump) };
-        format!("sql-replay 2 on {}, dump {dump}", self.engine.name)
+        format!("sql-replay 3 on {}, dump {dump}", self.engine.name)
     }
 
     fn services(&self) -> Vec<&'static str> {

@@ -143,6 +143,14 @@ fn has_no_check(row: &[Option<String>]) -> bool {
     matches!(row, [.., Some(kind), Some(said)] if kind == "note" && said.ends_with("doesn't support check"))
 }
 
+/// How its client is asked to load a text. One that does not say its encoding, as by hand, is UTF-8: by itself the client asks the locale, which is C
+/// here, and takes it for latin1.
+fn to_load(client: &str, socket: &Path, dump: &Path) -> [String; 8] {
+    let (socket, source) = (format!("--socket={}", socket.display()), format!("source {}", dump.display()));
+    let encoding = "--default-character-set=utf8mb4";
+    [client, "--no-defaults", &socket, "--user=root", encoding, DATABASE, "--execute", &source].map(String::from)
+}
+
 /// As a statement has it.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
@@ -209,9 +217,7 @@ impl Database for MariaDb {
     fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
         let socket = socket(place, NAME)?;
         let client = CLIENTS.into_iter().find(|client| process::find(client).is_some()).unwrap_or(CLIENTS[0]);
-        let (socket, source) = (format!("--socket={}", socket.display()), format!("source {}", dump.display()));
-        let arguments = [client, "--no-defaults", &socket, "--user=root", DATABASE, "--execute", &source];
-        process::succeed(&arguments.map(String::from), Path::new("/"), interrupted)
+        process::succeed(&to_load(client, &socket, dump), Path::new("/"), interrupted)
     }
 
     fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
@@ -313,6 +319,15 @@ mod tests {
     #[test]
     fn a_text_is_one_value_whatever_it_has() {
         assert_eq!(quoted("L'Aquila\\"), "'L''Aquila\\\\'");
+    }
+
+    #[test]
+    fn a_text_without_an_encoding_is_utf_8() {
+        let arguments = to_load("mariadb", Path::new("/run/m.sock"), Path::new("/my data/by hand.sql"));
+        // Before anything else, `--no-defaults` has no effect otherwise.
+        assert_eq!(arguments[1], "--no-defaults");
+        assert!(arguments.contains(&"--default-character-set=utf8mb4".into()), "{arguments:?}");
+        assert_eq!(arguments.last().map(String::as_str), Some("source /my data/by hand.sql"));
     }
 
     /// As MariaDB 10.11 and MySQL 8.4 say it; what a check finds is an error, or a warning, and never a note.

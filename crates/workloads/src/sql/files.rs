@@ -127,7 +127,7 @@ impl Files {
 
     /// What decides the data, in words.
     pub fn key(&self) -> String {
-        format!("files 4 {}", self.key)
+        format!("files 5 {}", self.key)
     }
 }
 
