@@ -23,6 +23,20 @@ pub fn copies(text: &str) -> bool {
     statements(text, false).iter().any(is_copy)
 }
 
+/// Whether an error of PostgreSQL's says that its statement was ended from outside (`postgres.c`): by who cancelled it, or by a time-out that its
+/// session has not set itself, but that the server, the role or the database had.
+pub fn is_cancelled(error: &str, has_own_timeout: bool) -> bool {
+    match error.strip_prefix("canceling statement due to ") {
+        Some(why) => why.starts_with("user request") || why.starts_with("statement timeout") && !has_own_timeout,
+        None => false,
+    }
+}
+
+/// Whether one of PostgreSQL's says something of the time-out of statements.
+pub fn sets_timeout(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("statement_timeout")
+}
+
 /// Whether one of PostgreSQL's chooses another encoding than UTF-8 for what its client sends. A replay sends UTF-8: the server's log is in the
 /// database's own encoding, whatever the client's (its manual, "Character Set Support").
 pub fn chooses_encoding(text: &str) -> bool {

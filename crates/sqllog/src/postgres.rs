@@ -25,9 +25,6 @@ struct Message<'a> {
     text: &'a str,
 }
 
-/// By a client, or by `pg_cancel_backend`; a time-out has other words (`postgres.c`).
-const CANCELLED: &str = "canceling statement due to user request";
-
 /// Takes a message in; what belongs to the message before (`DETAIL`, `STATEMENT`) is one of its own in the form `stderr`.
 fn take(message: &Message<'_>, sessions: &mut Sessions) {
     let Message { key, at_microseconds: at, severity, database, code, text } = *message;
@@ -42,7 +39,7 @@ fn take(message: &Message<'_>, sessions: &mut Sessions) {
         }
         // A refused connection has no session; of others the end is logged by itself, if at all.
         "FATAL" | "PANIC" => sessions.end(key, Some(at)),
-        "ERROR" => sessions.failing(key, at, code, text.starts_with(CANCELLED)),
+        "ERROR" => sessions.failing(key, at, code, text),
         "STATEMENT" => sessions.failed(key, Some(text)),
         "DETAIL" => detail(key, text, sessions),
         // HINT, CONTEXT, QUERY, LOCATION; NOTICE, WARNING, INFO, DEBUG1 …

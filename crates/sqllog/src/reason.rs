@@ -28,7 +28,7 @@ pub enum Reason {
     Command,
     /// It ends the server, or sessions by the numbers that they had in the log.
     EndsOthers,
-    /// Somebody cancelled it.
+    /// It was cancelled, which nobody does in a replay.
     Cancelled,
     /// After `statements`.
     AfterLimit,
@@ -51,7 +51,7 @@ impl Reason {
             Reason::StoredProgram => "of stored programs, which their calls run",
             Reason::Command => "that are commands of the protocol",
             Reason::EndsOthers => "that end the server, or sessions by the numbers that they had there",
-            Reason::Cancelled => "that somebody cancelled, which nobody does here",
+            Reason::Cancelled => "that were cancelled, by somebody or by a time-out that is not here",
             Reason::AfterLimit => "after the first that are wanted",
             Reason::OtherDatabase => "on other databases",
         }

@@ -182,6 +182,8 @@ struct Open {
     is_left_out: bool,
     /// Whether the last message was that statement's: parameters that come now are its own.
     awaits_parameters: bool,
+    /// Whether it has set a time-out for its statements.
+    has_own_timeout: bool,
     /// Whether statements of it come after the last that is wanted.
     is_cut: bool,
     /// An error whose statement has not come yet.
@@ -194,7 +196,7 @@ struct Open {
 struct Failure {
     at: i64,
     code: Option<Box<str>>,
-    /// Whether somebody cancelled its statement.
+    /// Whether its statement was ended from outside.
     is_cancelled: bool,
 }
 
@@ -272,6 +274,7 @@ impl Sessions {
         let open = self.open.entry(key).or_default();
         open.is_left_out = reason.is_some();
         open.is_cut |= reason == Some(Reason::AfterLimit);
+        open.has_own_timeout |= self.form.is_postgres() && message::sets_timeout(statement.text);
         open.awaits_parameters = true;
         open.is_over = statement.is_over;
         if let Some(reason) = reason {
@@ -339,14 +342,16 @@ impl Sessions {
         self.open.entry(key).or_default().is_over = true;
     }
 
-    /// It met an error; its statement may follow, which somebody may have cancelled.
-    pub fn failing(&mut self, key: u64, at: i64, code: Option<&str>, is_cancelled: bool) {
+    /// It met an error, with these words; its statement may follow.
+    pub fn failing(&mut self, key: u64, at: i64, code: Option<&str>, words: &str) {
         self.failed(key, None);
-        self.open.entry(key).or_default().failure = Some(Failure { at, code: code.map(Box::from), is_cancelled });
+        let open = self.open.entry(key).or_default();
+        let is_cancelled = message::is_cancelled(words, open.has_own_timeout);
+        open.failure = Some(Failure { at, code: code.map(Box::from), is_cancelled });
     }
 
     /// The statement of its last error, if it has one: the one that it sent last, or one that was not logged when it began. One that
-    /// somebody cancelled is not replayed: it would go on to its end.
+    /// was cancelled is not replayed: nobody would end it here.
     pub fn failed(&mut self, key: u64, text: Option<&str>) {
         let open = self.open.entry(key).or_default();
         let Some(Failure { at, code, is_cancelled }) = open.failure.take() else { return };

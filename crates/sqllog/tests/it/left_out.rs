@@ -30,7 +30,7 @@ fn the_rest_of_a_statement_whose_beginning_the_log_has_not() {
 
 /// It would be done to its end here, which may be hours away.
 #[test]
-fn a_statement_that_somebody_cancelled() {
+fn a_statement_that_was_cancelled() {
     let cancelled = ["ERROR:  canceling statement due to user request", "STATEMENT:  SELECT count(*) FROM a, b"];
     let ways = [
         ["LOG:  statement: BEGIN", "LOG:  statement: SELECT count(*) FROM a, b"],
@@ -43,10 +43,16 @@ fn a_statement_that_somebody_cancelled() {
         let log = read(&text, &Options::default()).expect("a log");
         assert_eq!((log.statements(), log.left_out), (begun + 1, [(Reason::Cancelled, 1)].into()), "{text}");
     }
-    let text = "2026-11-26 10:00:00.000 UTC [7] LOG:  statement: SELECT 1\n\
-                2026-11-26 10:00:01.000 UTC [7] ERROR:  canceling statement due to statement timeout\n\
-                2026-11-26 10:00:01.000 UTC [7] STATEMENT:  SELECT 1\n";
-    assert_eq!(read(text, &Options::default()).expect("a log").statements(), 1, "it is limited here, too");
+    // Of a time-out that the session has set, it is cancelled here, too.
+    for (before, replayed) in [("SET statement_timeout = '1s'", 2), ("SET search_path = shop", 1)] {
+        let text = format!(
+            "2026-11-26 10:00:00.000 UTC [7] LOG:  statement: {before}\n\
+             2026-11-26 10:00:00.000 UTC [7] LOG:  statement: SELECT 1\n\
+             2026-11-26 10:00:01.000 UTC [7] ERROR:  canceling statement due to statement timeout\n\
+             2026-11-26 10:00:01.000 UTC [7] STATEMENT:  SELECT 1\n"
+        );
+        assert_eq!(read(&text, &Options::default()).expect("a log").statements(), replayed, "{before}");
+    }
 }
 
 #[test]
