@@ -13,6 +13,7 @@ mod notes;
 mod postgres;
 mod reason;
 mod sessions;
+mod spread;
 mod time;
 mod transactions;
 

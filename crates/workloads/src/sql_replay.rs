@@ -49,7 +49,7 @@ const SETTINGS: &[Setting] = &[
     Setting::new("statements", Is::Integer { min: 0, max: i64::MAX }, "0")
         .help("The log's first statements that are replayed in a trial; its runs share them in equal parts. 0: all."),
     Setting::new("speed", Is::Number { min: 0.0, max: 1e6 }, "0")
-        .help("So many times as fast as the log: statements are sent at its own times, and latencies count from when each was due. 0: each as soon as its session's last one is answered, and no more sessions at a time than in the log."),
+        .help("So many times as fast as the log: statements are sent at its own times, those of a log that has whole seconds spread over each, and latencies count from when each was due. 0: each as soon as its session's last one is answered, and no more sessions at a time than in the log."),
     Setting::new("bad_lines_max", Is::Percent { min: 0.0, max: 1.0 }, "5%")
         .help("Share of lines that may be nothing of the log's form; above it the log is refused."),
     Setting::new("log_bytes_max", Is::Bytes { min: 1, max: 1 << 60 }, "4GiB")

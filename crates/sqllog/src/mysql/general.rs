@@ -3,6 +3,7 @@
 use super::{is_header, moment, used};
 use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
+use crate::spread::Spread;
 use crate::time;
 use std::collections::HashSet;
 
@@ -49,18 +50,25 @@ fn entry(line: &str) -> Option<Entry<'_>> {
 pub fn read(text: &str, sessions: &mut Sessions) {
     let mut begun: Option<Entry<'_>> = None;
     // A log that was cut may begin with lines of a second whose time stood before them.
-    let mut now = crate::lines(text).find_map(|line| entry(line)?.at).unwrap_or(0);
+    let first = crate::lines(text).find_map(|line| entry(line)?.at).unwrap_or(0);
+    let moments = crate::lines(text).filter_map(entry).scan(first, |now, entry| {
+        *now = entry.at.unwrap_or(*now);
+        Some(*now)
+    });
+    let mut spread = Spread::new(moments);
+    let (mut now, mut at) = (first, first);
     // MariaDB leaves them out, by its default of log_disabled_statements; its times have another form.
     sessions.has_programs = text.lines().any(|line| time::iso(line).is_some() && is_entry(line));
     let mut by_name = HashSet::new();
     for line in crate::lines(text) {
         sessions.lines += 1;
         if let Some(next) = entry(line) {
-            end(begun.take(), now, &mut by_name, sessions);
+            end(begun.take(), at, &mut by_name, sessions);
             now = next.at.unwrap_or(now);
+            at = spread.at(now);
             begun = Some(next);
         } else if is_header(line) {
-            end(begun.take(), now, &mut by_name, sessions);
+            end(begun.take(), at, &mut by_name, sessions);
         } else if let Some(entry) = &mut begun {
             let text = entry.text.get_or_insert_with(|| entry.line.to_string());
             text.push('\n');
@@ -72,7 +80,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     if begun.is_some() && crate::is_cut(text) {
         return sessions.leave_out(Reason::CutStatement);
     }
-    end(begun, now, &mut by_name, sessions);
+    end(begun, at, &mut by_name, sessions);
 }
 
 /// Sessions in `by_name` have just executed a statement by its name, in SQL: what that stands for comes next, as if the client had asked for it, too.

@@ -3,6 +3,7 @@
 use super::{is_header, moment, used};
 use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
+use crate::spread::Spread;
 use script::Verb;
 
 /// What is known of a statement before its text.
@@ -26,7 +27,9 @@ fn time(line: &str) -> Option<i64> {
 
 pub fn read(text: &str, sessions: &mut Sessions) {
     // A log that was cut may begin with statements of a second whose time stood before them.
-    let mut now = crate::lines(text).find_map(time).unwrap_or(0);
+    let first = crate::lines(text).find_map(time).unwrap_or(0);
+    let mut spread = Spread::new(moments(text, first));
+    let mut now = first;
     let (mut head, mut has_begun, mut is_in_body) = (Head::default(), false, false);
     let mut body = String::new();
     // MySQL names a database where it is another than that of the entry before, whoever sent that (`log.cc`, `write_slow`).
@@ -35,7 +38,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
         sessions.lines += 1;
         if is_head(line) || is_header(line) {
             if is_in_body {
-                end(&head, &body, now, &mut last, sessions);
+                end(&head, &body, spread.at(now), &mut last, sessions);
                 (head, is_in_body) = (Head::default(), false);
                 body.clear();
             }
@@ -60,7 +63,16 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     if is_in_body && crate::is_cut(text) {
         return sessions.leave_out(Reason::CutStatement);
     }
-    end(&head, &body, now, &mut last, sessions);
+    end(&head, &body, spread.at(now), &mut last, sessions);
+}
+
+/// When each statement ended; each has one such line.
+fn moments(text: &str, first: i64) -> impl Iterator<Item = i64> {
+    let mut now = first;
+    crate::lines(text).filter_map(move |line| {
+        now = time(line).unwrap_or(now);
+        line.starts_with("# Query_time: ").then_some(now)
+    })
 }
 
 /// `# Thread_id: 8  Schema: shop  QC_hit: No`: each name with what follows it.

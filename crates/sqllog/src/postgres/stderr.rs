@@ -5,6 +5,7 @@ use super::{Message, take};
 use crate::Problem;
 use crate::reason::Reason;
 use crate::sessions::Sessions;
+use crate::spread::Spread;
 
 /// Lines at the log's beginning by which its prefix is guessed.
 const LINES_LOOKED_AT: usize = 1000;
@@ -25,6 +26,8 @@ pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result
         None => Prefix::guess(text.lines().take(LINES_LOOKED_AT)),
     };
     let is_verbose = text.contains("LOG:  00000: ");
+    let moment = |line| prefix.read(line).map(|(head, ..)| head.at_microseconds);
+    let mut spread = Spread::new(crate::lines(text).filter_map(moment));
     let mut begun: Option<Begun<'_>> = None;
     for line in crate::lines(text) {
         sessions.lines += 1;
@@ -39,7 +42,8 @@ pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result
                 match prefix.read(line) {
                     Some((head, severity, line)) => {
                         let (code, line) = if is_verbose { with_code(severity, line) } else { (None, line) };
-                        let head = Head { code: head.code.or(code), ..head };
+                        let at_microseconds = spread.at(head.at_microseconds);
+                        let head = Head { code: head.code.or(code), at_microseconds, ..head };
                         begun = Some(Begun { head, severity, line, text: None });
                     }
                     None => sessions.bad_line(),

@@ -1,6 +1,7 @@
 //! Logs that servers wrote (`tests/corpus/README.md`), read as what was asked of these servers.
 
 mod left_out;
+mod seconds;
 mod slow;
 
 use sqllog::{Expects, Form, Log, Options, Problem, Reason, Session, Way, read};
