@@ -2,8 +2,9 @@
 
 use crate::sessions::Log;
 
-/// A sentence each; `has_programs`: the log has the statements of stored programs beside their calls.
-pub fn of(log: &Log, has_programs: bool) -> Vec<String> {
+/// A sentence each; `has_programs`: the log has the statements of stored programs beside their calls; `switched`: sessions that are told first that
+/// their transactions begin by themselves.
+pub fn of(log: &Log, has_programs: bool, switched: usize) -> Vec<String> {
     let steps = || log.sessions.iter().flat_map(|session| &session.steps);
     let params = steps().flat_map(|step| log.params(step)).flatten();
     let trimmed = params.filter(|value| value.ends_with("...")).count();
@@ -13,5 +14,10 @@ pub fn of(log: &Log, has_programs: bool) -> Vec<String> {
     let calls = |text: &str| script::words(text).next().is_some_and(|word| word == "CALL");
     let has_calls = has_programs && steps().any(|step| calls(&log.texts()[step.text as usize]));
     let of_calls = "MySQL logs the statements of stored programs beside their call: they are done twice.".to_string();
-    [(trimmed > 0).then_some(of_trimmed), has_calls.then_some(of_calls)].into_iter().flatten().collect()
+    let of_switched = format!(
+        "{switched} of the sessions were open when the log began, and commit what they have not begun: each has `SET autocommit=0` first, as it must have had before."
+    );
+    let all =
+        [(trimmed > 0).then_some(of_trimmed), has_calls.then_some(of_calls), (switched > 0).then_some(of_switched)];
+    all.into_iter().flatten().collect()
 }

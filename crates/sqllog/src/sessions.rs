@@ -125,7 +125,7 @@ pub struct Step {
     pub at_microseconds: i64,
     /// Its number among [`Log::texts`].
     pub text: u32,
-    params: Range<u32>,
+    pub(crate) params: Range<u32>,
     /// How it was sent.
     pub way: Way,
     /// What came of it.
@@ -405,12 +405,14 @@ impl Sessions {
         }
         let mut texts: Vec<(Box<str>, u32)> = self.texts.into_iter().collect();
         texts.sort_unstable_by_key(|(_, number)| *number);
-        let texts: Vec<Box<str>> = texts.into_iter().map(|(text, _)| text).collect();
+        let mut texts: Vec<Box<str>> = texts.into_iter().map(|(text, _)| text).collect();
         let backslash_escapes = !self.form.is_postgres();
         let for_all: Vec<bool> = texts.iter().map(|text| transactions::is_for_all(text, backslash_escapes)).collect();
         let (sessions, wanted) = (self.ended, self.options.database.as_deref());
         let mut sessions = of_database(self.form, sessions, &for_all, wanted, &mut self.left_out)?;
         transactions::leave_out_halves(&mut sessions, &texts, backslash_escapes, &mut self.left_out);
+        let switched =
+            if backslash_escapes { transactions::switch_autocommit_off(&mut sessions, &mut texts) } else { 0 };
         leave_out_unknown(&mut sessions, &texts, &mut self.left_out);
         sessions.retain(|session| !session.steps.is_empty());
         sessions.sort_by_key(Session::from);
@@ -422,7 +424,7 @@ impl Sessions {
         let (left_out, params, lines) = (self.left_out, self.params, self.lines);
         let (form, bad_lines, notes) = (self.form, self.bad_lines, Vec::new());
         let mut log = Log { form, sessions, left_out, lines, bad_lines, notes, texts, forgets, locks, params };
-        log.notes = notes::of(&log, self.has_programs);
+        log.notes = notes::of(&log, self.has_programs, switched);
         Ok(log)
     }
 }

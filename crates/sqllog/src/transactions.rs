@@ -2,7 +2,7 @@
 
 use crate::message::statements;
 use crate::reason::{LeftOut, Reason};
-use crate::sessions::Session;
+use crate::sessions::{Expects, Session, Step, Way};
 use script::Verb;
 
 /// What a statement's text does to transactions.
@@ -82,6 +82,49 @@ pub fn leave_out_halves(sessions: &mut [Session], texts: &[Box<str>], backslash_
     if count > 0 {
         *left_out.entry(Reason::CutTransaction).or_default() += count as u64;
     }
+}
+
+/// So many commits of what nothing has begun: a single one may be a program's habit.
+const UNBEGUN_MIN: usize = 2;
+
+/// Gives sessions their `SET autocommit=0` back that had it before the log's beginning, as those of a pool: without it each of their statements would
+/// be a transaction of its own. Gives how many there are.
+pub fn switch_autocommit_off(sessions: &mut [Session], texts: &mut Vec<Box<str>>) -> usize {
+    const OFF: &str = "SET autocommit=0";
+    let sets: Vec<bool> = texts.iter().map(|text| sets_autocommit(text).is_some()).collect();
+    let does: Vec<(Does, Verb)> = texts.iter().map(|text| (does(text, true), script::verb(text))).collect();
+    let is_off = |session: &&mut Session| {
+        let texts = session.steps.iter().map(|step| step.text as usize).take_while(|text| !sets[*text]);
+        session.began.is_none() && commits_unbegun(texts.map(|text| does[text]))
+    };
+    let off: Vec<&mut Session> = sessions.iter_mut().filter(is_off).collect();
+    let text = texts.iter().position(|text| **text == *OFF).unwrap_or(texts.len());
+    if !off.is_empty() && text == texts.len() {
+        texts.push(OFF.into());
+    }
+    let count = off.len();
+    for session in off {
+        let Step { number, at_microseconds, .. } = session.steps[0];
+        let (text, params, way, expects, rows) = (text as u32, 0..0, Way::Text, Expects::Unknown, None);
+        session.steps.insert(0, Step { number, at_microseconds, text, params, way, expects, rows });
+    }
+    count
+}
+
+/// Whether changes are committed, again and again, that no statement has begun a transaction for.
+fn commits_unbegun(statements: impl Iterator<Item = (Does, Verb)>) -> bool {
+    let (mut has_written, mut commits) = (false, 0);
+    for (does, verb) in statements {
+        match (does, verb) {
+            (Does::Begins, _) | (_, Verb::Begin) => return false,
+            (Does::Ends, verb) => {
+                commits += usize::from(has_written && verb == Verb::Commit);
+                has_written = false;
+            }
+            (Does::Neither, verb) => has_written |= verb == Verb::Write,
+        }
+    }
+    commits >= UNBEGUN_MIN
 }
 
 #[cfg(test)]

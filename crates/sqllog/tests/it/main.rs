@@ -3,6 +3,7 @@
 mod left_out;
 mod seconds;
 mod slow;
+mod transactions;
 
 use sqllog::{Expects, Form, Log, Options, Problem, Reason, Session, Way, read};
 

@@ -1,0 +1,48 @@
+//! Transactions of sessions that were open when the log began.
+
+use super::words;
+use sqllog::{Log, Options, read};
+
+fn general(asked: &[&str]) -> Log {
+    let line = |(second, asked): (usize, &&str)| format!("2026-11-24T01:02:{second:02}.000000Z\t    8 {asked}\n");
+    let text: String = asked.iter().enumerate().map(line).collect();
+    read(&text, &Options::default()).expect("a log")
+}
+
+/// As those of a pool of Java's or Python's: each statement would be a transaction of its own, and flush.
+#[test]
+fn a_session_that_commits_what_it_has_not_begun_has_no_autocommit() {
+    let half = ["Query\tUPDATE t SET a=1", "Query\tCOMMIT"];
+    let rest = [
+        "Query\tUPDATE t SET a=2",
+        "Query\tUPDATE t SET a=3",
+        "Query\tCOMMIT",
+        "Query\tSELECT 1",
+        "Query\tDELETE FROM t",
+        "Query\tCOMMIT",
+    ];
+    let log = general(&[&half[..], &rest[..]].concat());
+    let expected = [
+        "SET autocommit=0 []?",
+        "UPDATE t SET a=2 []?",
+        "UPDATE t SET a=3 []?",
+        "COMMIT []?",
+        "SELECT 1 []?",
+        "DELETE FROM t []?",
+        "COMMIT []?",
+    ];
+    assert_eq!(words(&log, &log.sessions[0]), expected);
+    assert!(log.notes.len() == 1 && log.notes[0].starts_with("1 of the sessions were open"), "{:?}", log.notes);
+    // It is known from its beginning, says it itself, begins transactions itself, or commits so once.
+    let behind = |first: &'static str| [&[first][..], &rest[..]].concat();
+    for asked in [
+        behind("Connect\tjoe@localhost on  using Socket"),
+        behind("Query\tSET autocommit=0"),
+        behind("Query\tBEGIN"),
+        [&half[..], &rest[..3]].concat(),
+    ] {
+        let log = general(&asked);
+        let switches = words(&log, &log.sessions[0]).iter().filter(|words| words.starts_with("SET")).count();
+        assert_eq!((switches, log.notes.len()), (usize::from(asked[0].contains("SET auto")), 0), "{asked:?}");
+    }
+}
