@@ -6,7 +6,7 @@ use sqllog::{Options, Session, read};
 fn milliseconds(text: &str) -> Vec<Vec<i64>> {
     let log = read(text, &Options::default()).expect("a log");
     let from = log.span().start;
-    let of = |session: &Session| {
+    let of = |session: &Session| -> Vec<i64> {
         let steps = session.steps.iter().map(|step| step.at_microseconds);
         let all = session.began.into_iter().chain(steps).chain(session.ended);
         all.map(|at| (at - from) / 1000).collect()
