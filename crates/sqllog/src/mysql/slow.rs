@@ -60,7 +60,8 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             body.push('\n');
         }
     }
-    if is_in_body && crate::is_cut(text) {
+    // Each ends so, also where `head` left whole lines.
+    if is_in_body && !body.trim_end().ends_with(';') {
         return sessions.leave_out(Reason::CutStatement);
     }
     end(&head, &body, spread.at(now), &mut last, sessions);
