@@ -2,8 +2,8 @@
 //!
 //! PostgreSQL's three forms (`stderr`, `csvlog`, `jsonlog`: the manual's chapter "Error Reporting and Logging") and the general and the slow log
 //! of MariaDB and MySQL. `postgres.rs` and `mysql.rs` read a form each, `sessions.rs` puts together what they say, `message.rs` says what a text
-//! is, `transactions.rs` leaves out what the log cuts in half. A log is read as a whole, before it is replayed: who replays it shares the
-//! server's processors.
+//! is, `transactions.rs` leaves out what the log cuts in half, `spread.rs` gives the statements of a whole second their times. A log is read as a
+//! whole, before it is replayed: who replays it shares the server's processors.
 
 #[cfg(test)]
 mod hostile;
