@@ -67,7 +67,12 @@ impl Replay {
         let steps = log.sessions.iter().flat_map(|session| &session.steps);
         let mut moments: Vec<(u64, i64)> = steps.map(|step| (step.number, step.at_microseconds)).collect();
         moments.sort_unstable();
-        let inner = (1..runs).filter_map(|run| moments.get(run * moments.len() / runs).copied());
+        let inner = (1..runs).filter_map(|run| {
+            let (before, rest) = moments.split_at(run * moments.len() / runs);
+            let (number, at) = *rest.first()?;
+            // One that took long began long before the one that is logged before it.
+            Some((number, before.last().map_or(at, |(_, before)| at.max(*before))))
+        });
         let ends = inner.chain([(u64::MAX, i64::MAX)]).collect();
         Replay { ends, runs_done: 0, schedule: Schedule::new(&log.sessions), lines: HashMap::new() }
     }
@@ -366,5 +371,27 @@ impl Driver<'_, '_> {
             self.lines.insert(number, Line::default());
             self.due.push(Reverse((now, number)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqllog::Options;
+
+    /// As logged, the next run would begin with what the log has between the statement's beginning and its end: with nothing, for so long.
+    #[test]
+    fn a_run_that_begins_with_a_long_statement_does_not_begin_with_it_in_the_log() {
+        let line = |session: u32, at: &str, milliseconds: u32| {
+            format!("2026-11-24 10:{at} UTC [{session}] LOG:  duration: {milliseconds} ms  statement: SELECT 1\n")
+        };
+        let text = line(7, "09:58.000", 0)
+            + &line(7, "09:59.000", 0)
+            + &line(8, "10:00.000", 590_000)
+            + &line(7, "10:00.100", 0);
+        let log = sqllog::read(&text, &Options::default()).expect("it is a log");
+        let session =
+            log.sessions.iter().find(|session| session.steps.len() == 3).expect("the one of short statements");
+        assert_eq!(Replay::new(&log, 2).ends, [(3, session.steps[1].at_microseconds), (u64::MAX, i64::MAX)]);
     }
 }
