@@ -52,6 +52,10 @@ fn is_plain(name: &str, value: &str) -> bool {
 const SOCKET: &str = "localhost:2379";
 const PEER_SOCKET: &str = "localhost:2380";
 
+/// Its log's folder on a volume of its own. etcd makes the log beside it, as `wal.tmp`, and gives it the folder's name (`Create` in its
+/// wal.go), which the volume's own folder has no room for.
+const LOG_FOLDER: &str = "wal";
+
 fn find() -> Result<PathBuf, Missing> {
     service::installed("etcd").ok_or_else(|| Missing::package("etcd", "etcd-server"))
 }
@@ -156,7 +160,7 @@ impl Etcd {
             format!("--initial-cluster=surefoot=http://{PEER_SOCKET}"),
         ];
         let options = options(&if place.skip_fsync { self.of_loading() } else { (*self.settings).clone() });
-        let log_volume = place.log.iter().map(|folder| format!("--wal-dir={}", folder.display()));
+        let log_volume = place.log.iter().map(|folder| format!("--wal-dir={}", folder.join(LOG_FOLDER).display()));
         let arguments = ours.into_iter().chain(log_volume).chain(options).collect();
         Start::new(&self.program, arguments, place, log)
     }
@@ -203,18 +207,7 @@ impl Service for Etcd {
     /// Its log is a folder within its data until it has a volume of its own.
     fn move_log(&self, place: &Place) -> Result<(), Error> {
         let (Some(log), inside) = (&place.log, place.data.join("member/wal")) else { return Ok(()) };
-        if !inside.is_dir() {
-            return Ok(());
-        }
-        for file in inside.read_dir().map_err(Error::file("read", &inside))?.flatten() {
-            let to = log.join(file.file_name());
-            std::fs::copy(file.path(), &to).map_err(Error::file("copy to", &to))?;
-            if let Some(user) = &self.program.user {
-                std::os::unix::fs::chown(&to, Some(user.uid), Some(user.gid))
-                    .map_err(Error::file("change the owner of", &to))?;
-            }
-        }
-        std::fs::remove_dir_all(&inside).map_err(Error::file("remove", &inside))
+        if inside.is_dir() { crate::template::move_folder(&inside, &log.join(LOG_FOLDER)) } else { Ok(()) }
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
@@ -240,7 +233,7 @@ impl Service for Etcd {
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
         let run_as = run_as(self.program.user.as_ref());
-        let log = if has_log_volume { " --wal-dir \"$WAL\"" } else { "" };
+        let log = if has_log_volume { " --wal-dir \"$WAL/wal\"" } else { "" };
         let more: String = options(&self.settings).iter().map(|option| format!(" {option}")).collect();
         vec![format!("{run_as}{} --data-dir \"$MOUNT/data\"{log}{more}", self.program.path.display())]
     }
@@ -279,6 +272,23 @@ mod tests {
         assert_eq!(arguments(tuned.clone(), true), arguments(large.clone(), true));
         assert_ne!(arguments(tuned, false), arguments(large, false));
         assert_ne!(arguments(json!({ "quota-backend-bytes": 8 }), true), arguments(json!({}), true));
+    }
+
+    /// etcd can't make its log in the volume's own folder: a start without a template's log failed.
+    #[test]
+    fn its_log_is_a_folder_of_its_volume() {
+        let [data, log] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let program = Program { path: "etcd".into(), version: String::new(), user: None };
+        let etcd = Etcd { program, settings: FreeSettings::default() };
+        let place = Place { log: Some(log.path().into()), ..Place::new(data.path().into(), "/r".into()) };
+        let folder = log.path().join("wal");
+        assert!(etcd.to_run(&place, "/l".into()).arguments.contains(&format!("--wal-dir={}", folder.display())));
+        etcd.move_log(&place).expect("there is none yet");
+        let inside = data.path().join("member/wal");
+        std::fs::create_dir_all(&inside).expect("a folder");
+        std::fs::write(inside.join("0.wal"), "changes").expect("a file");
+        etcd.move_log(&place).expect("moved");
+        assert!(folder.join("0.wal").is_file() && !inside.exists());
     }
 
     /// Debian's file has the member's name and folder; with another file in its place the member would begin anew.
