@@ -4,6 +4,7 @@
 //! not. PHP is a module of it (with `mpm = "prefork"`: Debian's module is not made for threads) or the service `php-fpm`.
 
 use crate::effect::Effects;
+use crate::idle::Idle;
 use crate::php::{self, Php};
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_name};
@@ -197,6 +198,10 @@ impl ServiceSettings for ApacheSettings {
         }
         problems.extend(self.php.problems());
         problems
+    }
+
+    fn idle(&self) -> Vec<Idle> {
+        self.php.idle((!self.runs_php()).then_some("php = \"module\""))
     }
 
     /// A setting that PHP-FPM has alike may stand here, too: a study of both forms of PHP sets it for each.

@@ -7,6 +7,7 @@ mod applied;
 mod recovered;
 
 use crate::effect::{self, Effects};
+use crate::idle::{self, Idle};
 use crate::recovered::{Answers, deadline};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Place, Program, Running, Service, ServiceSettings, is_among,
@@ -157,6 +158,10 @@ impl ServiceSettings for GtmSettings {
                 .push("journal: the access method MM has no before-images; journal = \"nobefore\" or \"none\"".into());
         }
         problems
+    }
+
+    fn idle(&self) -> Vec<Idle> {
+        idle::of("settings", &self.settings, &[(self.journal != "none", "journal_*", "journal")])
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

@@ -9,6 +9,7 @@ mod django;
 mod effect;
 mod etcd;
 mod gtm;
+pub mod idle;
 mod lighttpd;
 mod mariadb;
 mod nginx;

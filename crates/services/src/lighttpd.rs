@@ -3,6 +3,7 @@
 //! The document root `site`, the access log and PHP's sessions lie on the filesystem under test.
 
 use crate::effect::Effects;
+use crate::idle::Idle;
 use crate::php::{self, Php};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_among, is_name,
@@ -107,6 +108,13 @@ impl ServiceSettings for LighttpdSettings {
     fn problems(&self) -> Vec<String> {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['\n', '#']);
         self.settings.problems("settings", OURS, is_plain).into_iter().chain(self.php.problems()).collect()
+    }
+
+    fn idle(&self) -> Vec<Idle> {
+        let stays = self.php_form == PhpForm::FastCgi;
+        let processes = (!stays).then(|| ("php_processes".to_string(), "php = \"fastcgi\""));
+        let to_run = (self.php_form == PhpForm::None).then_some("php = \"cgi\" or \"fastcgi\"");
+        processes.into_iter().chain(self.php.idle(to_run)).collect()
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

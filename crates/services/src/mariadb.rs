@@ -5,6 +5,7 @@ mod binary_log;
 mod effects;
 mod options;
 
+use crate::idle::{self, Idle};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
 use crate::service::{
@@ -86,6 +87,11 @@ impl ServiceSettings for MariaDbSettings {
 
     fn problems(&self) -> Vec<String> {
         self.settings.iter().filter_map(|(name, value)| options::problem(name, value)).collect()
+    }
+
+    fn idle(&self) -> Vec<Idle> {
+        const OF_BINARY_LOG: &str = "sync_binlog binlog_* max_binlog_* expire_logs_days";
+        idle::of("settings", &self.settings, &[(self.binary_log, OF_BINARY_LOG, "binary_log = true")])
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

@@ -4,6 +4,7 @@
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
 use crate::effect::Effects;
+use crate::idle::{self, Idle};
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Program, Service, ServiceSettings, is_among};
 use crate::web::{self, Installed, Launch, Told, WebServer, WebSettings};
@@ -144,6 +145,25 @@ impl ServiceSettings for NginxSettings {
         let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
         let problems = self.settings.problems("settings", OURS, |name, value| is_plain(name) && is_plain(value));
         problems.into_iter().chain(web::compression(&self.settings, "gzip")).collect()
+    }
+
+    /// nginx' documentation of these directives.
+    fn idle(&self) -> Vec<Idle> {
+        const OF_COMPRESSION: &str =
+            "gzip_buffers gzip_comp_level gzip_disable gzip_http_version gzip_min_length gzip_proxied gzip_types";
+        let is_on = |name: &str| self.settings.get(name).is_some_and(|value| value != "off");
+        let rules = [
+            (false, OF_COMPRESSION, "answers that are compressed, for which no load asks"),
+            (false, "proxy_* uwsgi_* scgi_* grpc_* memcached_*", "another server behind nginx, and there is none"),
+            (false, "open_log_file_cache", "variables in the path of the access log, which has none"),
+            (is_on("open_file_cache"), "open_file_cache_*", "open_file_cache"),
+            (is_on("directio"), "directio_alignment", "directio"),
+            (is_on("aio"), "aio_write worker_aio_requests", "aio"),
+            (is_on("accept_mutex"), "accept_mutex_delay", "accept_mutex = \"on\""),
+            (self.php == php_fpm::Behind::Fpm, "fastcgi_*", "php = \"fpm\""),
+            (self.web.tls, "ssl_*", "tls = true"),
+        ];
+        idle::of("settings", &self.settings, &rules)
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

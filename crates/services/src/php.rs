@@ -4,6 +4,7 @@
 //! under test.
 
 use crate::effect::{self, Effects};
+use crate::idle::{self, Idle};
 use crate::service::{Error, FreeSettings, Missing, Place, is_name};
 use serde::Deserialize;
 use settings::configuration::Configuration;
@@ -84,6 +85,18 @@ impl Php {
             )
         });
         self.settings.problems(SETTINGS.name, OURS, is_plain).into_iter().chain(of_words).collect()
+    }
+
+    /// Those that do nothing: of a cache that is off, and all where nobody runs PHP, which takes what `to_run` says.
+    pub fn idle(&self, to_run: Option<&'static str>) -> Vec<Idle> {
+        let rules = [
+            (to_run.is_none(), "*", to_run.unwrap_or_default()),
+            (self.opcache, "opcache.*", "opcache = true"),
+            (self.apcu, "apc.*", "apcu = true"),
+        ];
+        let switches =
+            to_run.into_iter().flat_map(|needs| [OPCACHE, APCU].map(|switch| (switch.name.to_string(), needs)));
+        switches.chain(idle::of(SETTINGS.name, &self.settings, &rules)).collect()
     }
 
     /// As a file for one of Debian's forms of PHP, with a program that tells what is in effect; none where all is as PHP and the study have

@@ -1,5 +1,6 @@
 //! PHP-FPM as a service: PHP's own processes, that a web server asks for pages over a socket.
 
+use crate::idle::{self, Idle};
 use crate::php::{self, Php};
 use crate::process::{AtWork, Start};
 use crate::service::{
@@ -110,6 +111,17 @@ impl ServiceSettings for PhpFpmSettings {
     fn problems(&self) -> Vec<String> {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.is_empty() && !value.contains(['\n', ';']);
         self.settings.problems("settings", OURS, is_plain).into_iter().chain(self.php.problems()).collect()
+    }
+
+    /// PHP's manual, "FPM configuration", on `pm`.
+    fn idle(&self) -> Vec<Idle> {
+        let pm = self.settings.get("pm").map_or("dynamic", String::as_str);
+        let of_dynamic = "pm.start_servers pm.min_spare_servers pm.max_spare_servers pm.max_spawn_rate";
+        let rules = [
+            (pm == "dynamic", of_dynamic, "pm = \"dynamic\""),
+            (pm == "ondemand", "pm.process_idle_timeout", "pm = \"ondemand\""),
+        ];
+        idle::of("settings", &self.settings, &rules).into_iter().chain(self.php.idle(None)).collect()
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

@@ -6,6 +6,7 @@ mod applied;
 mod effects;
 mod single;
 
+use crate::idle::{self, Idle};
 use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
@@ -113,6 +114,15 @@ struct PostgresSettings {
 }
 
 impl PostgresSettings {
+    /// Names are the same in any case; of a word for false, PostgreSQL takes its beginning, too (its manual, "Parameter Names and Values").
+    fn is_off(&self, name: &str) -> bool {
+        let is_false = |value: &str| {
+            let value = value.to_ascii_lowercase();
+            !matches!(&*value, "" | "o") && ["off", "false", "no", "0"].iter().any(|word| word.starts_with(&value))
+        };
+        self.settings.iter().any(|(known, value)| known.eq_ignore_ascii_case(name) && is_false(value))
+    }
+
     /// What a data directory is made with that is not the default. `told` is the version that the server told, "18.1 (Debian …)".
     fn initdb_words(&self, told: &str) -> Vec<String> {
         let segment = (self.wal_segment_bytes != WAL_SEGMENT_BYTES).then_some(self.wal_segment_bytes >> 20);
@@ -130,19 +140,12 @@ impl ServiceSettings for PostgresSettings {
 
     /// PostgreSQL's manual, "Write Ahead Log" settings.
     fn durability(&self) -> Durability {
-        // Names in any case; of a word for false, PostgreSQL takes its beginning, too (its manual, "Parameter Names and Values").
-        let is_false = |value: &str| {
-            let value = value.to_ascii_lowercase();
-            !matches!(&*value, "" | "o") && ["off", "false", "no", "0"].iter().any(|word| word.starts_with(&value))
-        };
-        let is_off =
-            |name: &str| self.settings.iter().any(|(known, value)| known.eq_ignore_ascii_case(name) && is_false(value));
         let known = [
             ("fsync", Class::MayCorrupt, "PostgreSQL never flushes"),
             ("full_page_writes", Class::MayCorrupt, "a page torn by a power cut is not repaired"),
             ("synchronous_commit", Class::LosesRecent, "the last commits are flushed later"),
         ];
-        let found = known.into_iter().find(|(name, ..)| is_off(name));
+        let found = known.into_iter().find(|(name, ..)| self.is_off(name));
         let because =
             |(name, class, why): (&str, Class, &str)| Durability::because(class, format!("{name} = off: {why}"));
         found.map_or_else(Durability::full, because)
@@ -158,6 +161,17 @@ impl ServiceSettings for PostgresSettings {
             problems.push(format!("wal_segment_size: {} is not a power of two", self.wal_segment_bytes));
         }
         problems
+    }
+
+    /// PostgreSQL's manual, "Write Ahead Log" settings.
+    fn idle(&self) -> Vec<Idle> {
+        let has_delay = self.settings.keys().any(|name| name.eq_ignore_ascii_case("commit_delay"));
+        let has_delay = has_delay && !self.is_off("commit_delay");
+        let rules = [
+            (!self.is_off("fsync"), "wal_sync_method commit_delay", "fsync = \"on\""),
+            (has_delay, "commit_siblings", "commit_delay, which is 0 by itself"),
+        ];
+        idle::of("settings", &self.settings, &rules)
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

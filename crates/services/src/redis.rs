@@ -5,6 +5,7 @@
 mod applied;
 
 use crate::effect::{self, Effects};
+use crate::idle::{self, Idle};
 use crate::process::{AtWork, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
@@ -42,6 +43,9 @@ const SETTINGS: &[Setting] = &[
 /// Settings that surefoot itself needs, and those that would start more or name other files.
 const OURS: &str = "port bind unixsocket unixsocketperm dir daemonize supervised logfile pidfile include \
      cluster-enabled replicaof requirepass protected-mode";
+
+/// Settings of its append-only file.
+const OF_LOG: &str = "appendfsync appendfilename appenddirname aof_* auto_aof_* no_appendfsync_on_rewrite";
 
 /// A name and a value that are one line of redis.conf: no quotes, so that none is open at its end, and no comment.
 fn is_plain(name: &str, value: &str) -> bool {
@@ -135,6 +139,11 @@ impl ServiceSettings for RedisSettings {
 
     fn problems(&self) -> Vec<String> {
         self.settings.problems("settings", OURS, is_plain)
+    }
+
+    fn idle(&self) -> Vec<Idle> {
+        let has_log = is_yes(&self.asked(), "appendonly");
+        idle::of("settings", &self.settings, &[(has_log, OF_LOG, "appendonly = \"yes\"")])
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

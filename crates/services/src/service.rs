@@ -1,6 +1,7 @@
 //! The contract of a service: what it is ([`Kind`]), what its settings say ([`ServiceSettings`]), how it is made ([`Service`]), and it at work ([`Running`]).
 
 use crate::effect::Effects;
+use crate::idle::Idle;
 use observe::durability::Durability;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -61,6 +62,11 @@ pub trait ServiceSettings {
 
     /// Problems beside the settings of the study's services.
     fn problems_beside(&self, _services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Those that do nothing beside the others.
+    fn idle(&self) -> Vec<Idle> {
         Vec::new()
     }
 
@@ -215,8 +221,7 @@ pub trait Service {
     ///
     /// # Errors
     /// [`Error::Program`] and [`Error::Slow`] when it does not come up or goes down while it is asked, or does not answer within
-    /// [`RECOVERY_SECONDS_MAX`]; [`Error::Asked`] when it
-    /// is up and refuses a question, as with pages that it finds damaged. [`Error::complaint`] has its words.
+    /// [`RECOVERY_SECONDS_MAX`]; [`Error::Asked`] when it is up and refuses a question, as with pages that it finds damaged.
     fn ask_recovered(&self, _place: &Place, _questions: &[String]) -> Result<Vec<Vec<Vec<Option<String>>>>, Error> {
         Err(Error::NoTables)
     }
@@ -329,9 +334,7 @@ pub enum Error {
         source: wire::Error,
     },
     /// It holds no data that could be asked for.
-    #[error(
-        "this service holds no tables: what a power cut takes is measured with postgres, mariadb, gtm, redis and etcd"
-    )]
+    #[error("this service holds no tables: power cuts are measured with postgres, mariadb, gtm, redis and etcd")]
     NoTables,
     /// The system refused a file operation.
     #[error("cannot {action} {path}")]

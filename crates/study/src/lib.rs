@@ -121,6 +121,10 @@ pub trait Catalogue {
     fn service_problems(&self, _name: &str, _settings: &Map<String, Value>) -> Vec<String> {
         Vec::new()
     }
+    /// Settings of a service that do nothing beside the others: each by its place in the service's table, with what it needs.
+    fn service_idle(&self, _name: &str, _settings: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        Vec::new()
+    }
     /// Problems of a service's settings beside those of the study's services.
     fn service_problems_beside(
         &self,

@@ -75,6 +75,10 @@ impl Catalogue for BuiltIn {
         services::kind(name).map_or_else(Vec::new, |kind| (kind.read)(settings).problems())
     }
 
+    fn service_idle(&self, name: &str, settings: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        services::kind(name).map_or_else(Vec::new, |kind| (kind.read)(settings).idle())
+    }
+
     fn service_problems_beside(&self, name: &str, settings: &Map<String, Value>, services: &Tables) -> Vec<String> {
         services::kind(name).map_or_else(Vec::new, |kind| (kind.read)(settings).problems_beside(services))
     }

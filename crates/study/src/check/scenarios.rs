@@ -34,10 +34,11 @@ impl Checker<'_> {
         };
         let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut on_host: Vec<&Combination> = Vec::new();
+        let (mut on_host, mut idle): (Vec<&Combination>, Vec<Idle>) = (Vec::new(), Vec::new());
         for combination in &combinations {
             let base = combination.settings(study);
             on_host.extend((base.top["bench"] != "guest").then_some(combination));
+            idle.push(idle_of(self.catalogue, &base));
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
@@ -59,6 +60,7 @@ impl Checker<'_> {
         if study.bench_is_said {
             self.factors_of_a_guest(study, &on_host, combinations.len());
         }
+        self.factors_in_vain(study, &combinations, &idle);
         self.metrics_of_limits(&study.limits, &metrics);
         let is_written = driven.iter().any(|service| self.catalogue.has_log_volume(service));
         for volume in volumes.iter().filter(|_| !is_written) {
@@ -101,6 +103,19 @@ impl Checker<'_> {
         }
     }
 
+    /// Factors whose levels are the same, as all that they set does nothing in any scenario: they would be compared as if they were real.
+    fn factors_in_vain(&mut self, study: &Study, combinations: &[Combination], idle: &[Idle]) {
+        for (index, factor) in study.factors.iter().enumerate() {
+            let of_factor = combinations.iter().zip(idle);
+            let of_factor = of_factor.filter_map(|(one, idle)| Some((&factor.levels[one.levels[index]?], idle)));
+            let set = of_factor.flat_map(|(level, idle)| level.settings.iter().map(move |(path, _)| (path, idle)));
+            let in_vain: Option<Vec<_>> = set.map(|(path, idle)| Some((path, *idle.get(path)?))).collect();
+            let Some((path, needs)) = in_vain.and_then(|all| all.into_iter().next()) else { continue };
+            let message = format!("`{path}` has no effect: it needs {needs}, which no scenario has");
+            self.wrong(message, factor.span.clone(), "all its levels are the same");
+        }
+    }
+
     /// How a workload is told to use a service: one of the study's own, if it can.
     fn use_of(&self, service: &str, study: &Study) -> Option<String> {
         let own = study.base.workloads.iter().map(|(name, _)| name.as_str());
@@ -110,6 +125,17 @@ impl Checker<'_> {
             Some(format!("for example [workload.{workload}] {} = \"{service}\"", setting.name))
         })
     }
+}
+
+/// Settings of services that do nothing in a scenario, by their paths, each with what it needs.
+type Idle = BTreeMap<String, &'static str>;
+
+fn idle_of(catalogue: &dyn Catalogue, base: &Base) -> Idle {
+    let of_service = |(service, settings): (&String, &Map<String, Value>)| {
+        let idle = catalogue.service_idle(service, settings).into_iter();
+        idle.map(|(name, needs)| (format!("service.{service}.{name}"), needs)).collect::<Vec<_>>()
+    };
+    base.services.iter().flat_map(of_service).collect()
 }
 
 /// Problems of one scenario, each with the table it stands in.

@@ -214,6 +214,37 @@ workload = "tree"
     );
 }
 
+/// Where one scenario has what it needs, the levels are not all the same.
+#[test]
+fn factors_that_wait_for_another_setting_need_it_in_a_scenario() {
+    let factor =
+        "[factors]\nservice.postgres.settings.commit_siblings = [1, 9]\n[workload.oltp]\nengine = \"postgres\"\n";
+    check(
+        factor,
+        &expect![[r#"
+            4:27 `service.postgres.settings.commit_siblings` has no effect: it needs commit_delay, which no scenario has | all its levels are the same
+        "#]],
+    );
+    check_with(
+        &format!("{factor}[service.postgres.settings]\ncommit_delay = 100\n"),
+        &[("design.control", "false")],
+        &expect![[r#"
+            commit_siblings=1
+            commit_siblings=9
+        "#]],
+    );
+    check_with(
+        "[factors.wait]\nnone = { service.postgres.settings.commit_siblings = 5 }\n\
+         some = { service.postgres.settings.commit_siblings = 1, service.postgres.settings.commit_delay = 100 }\n\
+         [workload.oltp]\nengine = \"postgres\"\n",
+        &[("design.control", "false")],
+        &expect![[r#"
+            none
+            some
+        "#]],
+    );
+}
+
 #[test]
 fn factors_of_a_guest_need_one() {
     let factor = "[factors]\nguest.memory = [\"512MiB\", \"1GiB\"]\n[workload.oltp]\n";

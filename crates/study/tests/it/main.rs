@@ -90,6 +90,11 @@ impl Catalogue for Small {
     fn service(&self, name: &str) -> Option<&'static [Setting]> {
         (name == "postgres").then_some(POSTGRES)
     }
+    fn service_idle(&self, _: &str, settings: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        let set = |name: &str| settings["settings"].get(name).is_some();
+        let is_idle = set("commit_siblings") && !set("commit_delay");
+        is_idle.then(|| ("settings.commit_siblings".to_string(), "commit_delay")).into_iter().collect()
+    }
     fn service_problems(&self, _: &str, settings: &Map<String, Value>) -> Vec<String> {
         let bad = settings["settings"].get("port").is_some();
         bad.then(|| "settings.port: not yours to set".to_string()).into_iter().collect()
