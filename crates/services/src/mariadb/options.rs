@@ -86,6 +86,13 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
         let why = if is_fast { "data files are not flushed" } else { "a page torn by a power cut is not repaired" };
         return may_corrupt(format!("innodb_doublewrite = {value}: {why}"));
     }
+    let is_unsummed = |value: &String| is_one(value, &["none", "strict_none"]);
+    if let Some(value) = value("innodb_checksum_algorithm").filter(is_unsummed) {
+        return may_corrupt(format!("innodb_checksum_algorithm = {value}: recovery takes a torn page for a whole one"));
+    }
+    if let Some(value) = other_than("innodb_log_checksums", &["on", "true", "1"]) {
+        return may_corrupt(format!("innodb_log_checksums = {value}: recovery takes a torn log for a whole one"));
+    }
     if let Some(method) = value("innodb_flush_method").filter(|method| is_one(method, UNFLUSHED)) {
         return may_corrupt(format!("innodb_flush_method = {method}: data files are not flushed"));
     }
@@ -140,6 +147,21 @@ mod tests {
         }
         for torn in ["OFF", "0", "DETECT_ONLY", "fast", "2"] {
             assert_eq!(class(&format!("innodb-doublewrite = {torn}")), Class::MayCorrupt, "{torn}");
+        }
+    }
+
+    /// MySQL's manual: with `none` pages are not checked, and the doublewrite buffer repairs what a check finds.
+    #[test]
+    fn what_is_not_checked_is_not_repaired() {
+        for unchecked in [
+            "innodb_checksum_algorithm = NONE",
+            "innodb-checksum-algorithm = strict_none",
+            "innodb_log_checksums = OFF",
+        ] {
+            assert_eq!(class(unchecked), Class::MayCorrupt, "{unchecked}");
+        }
+        for checked in ["innodb_checksum_algorithm = crc32", "innodb_log_checksums = on"] {
+            assert_eq!(class(checked), Class::KeepsAcknowledged, "{checked}");
         }
     }
 
