@@ -5,7 +5,7 @@
 
 use crate::effect::{self, Effects};
 use crate::idle::{self, Idle};
-use crate::service::{Error, FreeSettings, Missing, Place, is_name};
+use crate::service::{Error, FreeSettings, Missing, Place, is_among, is_name};
 use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
@@ -30,6 +30,13 @@ const OURS: &str = "session.save_path opcache.enable apc.enabled";
 
 /// What PHP calls the empty value of a setting.
 const NO_VALUE: &str = "no value";
+
+/// Settings for which PHP on the command line has values of its own, whatever its files say (HARDCODED_INI in its php_cli.c).
+const OF_COMMAND_LINE: &str =
+    "html_errors implicit_flush max_execution_time max_input_time output_buffering register_argc_argv";
+
+/// How PHP compiles to machine code, and the memory for it.
+const JIT: [&str; 2] = ["opcache.jit", "opcache.jit_buffer_size"];
 
 /// The variable that names the folders of PHP's configuration.
 const SCANNED: &str = "PHP_INI_SCAN_DIR";
@@ -162,11 +169,15 @@ impl Php {
         let Some(program) = program else { return Effects::default() };
         let said = Command::new(program).arg("-i").envs(environment.iter().cloned()).output();
         let said = said.map(|output| output.stdout).unwrap_or_default();
-        self.in_force(name, &String::from_utf8_lossy(&said))
+        // `php8.2`, and neither `php-cgi8.2` nor `php-fpm8.2`.
+        let after = program.file_name().and_then(|program| program.to_str()?.strip_prefix("php"));
+        let is_command_line = after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()));
+        self.in_force(name, &String::from_utf8_lossy(&said), if is_command_line { OF_COMMAND_LINE } else { "" })
     }
 
-    /// The same of what it said: a line is `name => value here => value of the files`, or that as a row of HTML.
-    fn in_force(&self, name: &str, said: &str) -> Effects {
+    /// The same of what it said: a line is `name => value here => value of the files`, or that as a row of HTML. Who said it has values of
+    /// its own for `untold`, and can't tell what they are elsewhere.
+    fn in_force(&self, name: &str, said: &str, untold: &str) -> Effects {
         let mut effects = Effects::default();
         let said = said.replace("<tr><td class=\"e\">", "").replace("</td><td class=\"v\">", " => ");
         let said = said.replace("</td></tr>", "").replace("<i>no value</i>", NO_VALUE);
@@ -180,6 +191,9 @@ impl Php {
         let is_empty = |value: &str| value.is_empty() || switch(value) == Some(false);
         for (setting, value) in self.settings.iter().map(|(name, value)| (&**name, &**value)).chain(switches) {
             match known.get(setting) {
+                Some(_) if is_among(setting, untold) => {
+                    effects.facts.insert(format!("{name}.php.{setting}"), value.to_string());
+                }
                 Some(found) if effect::same(value, found, 1.0) || is_empty(value) && *found == NO_VALUE => {
                     effects.facts.insert(format!("{name}.php.{setting}"), (*found).to_string());
                 }
@@ -189,7 +203,26 @@ impl Php {
                 None => effects.ineffective.push(format!("PHP has no setting {setting}")),
             }
         }
+        effects.ineffective.extend(self.jit_in_vain(&known));
         effects
+    }
+
+    /// Without memory there is no JIT, and memory for one that is off does nothing. By themselves PHP up to 8.3 has no memory for it, and later
+    /// ones have it off (PHP's manual, "OPcache Runtime Configuration").
+    fn jit_in_vain(&self, known: &BTreeMap<&str, &str>) -> Option<String> {
+        let is_off = |value: &str| {
+            ["", "0", "disable", NO_VALUE].contains(&value.to_ascii_lowercase().as_str())
+                || switch(value) == Some(false)
+        };
+        let [mode, memory] = JIT.map(|name| self.settings.get(name));
+        let (asked, value, other) = match (mode, memory) {
+            (Some(mode), None) => (JIT[0], mode, JIT[1]),
+            (None, Some(memory)) => (JIT[1], memory, JIT[0]),
+            _ => return None,
+        };
+        let found = known.get(other)?;
+        let in_vain = !is_off(value) && is_off(found);
+        in_vain.then(|| format!("{asked} = {value} has no effect: PHP has {other} = {found}, so set both"))
     }
 }
 
@@ -258,8 +291,8 @@ mod tests {
             with(written).ini("/d").ends_with("\ndate.timezone = \"UTC\"\nhtml_errors = off\noutput_buffering = On\n")
         );
         let said = "opcache.enable => On\napc.enabled => Off\noutput_buffering => no value => no value\n";
-        assert!(with(json!({ "output_buffering": false })).in_force("x", said).ineffective.is_empty());
-        assert_eq!(with(json!({ "output_buffering": true })).in_force("x", said).ineffective.len(), 1);
+        assert!(with(json!({ "output_buffering": false })).in_force("x", said, "").ineffective.is_empty());
+        assert_eq!(with(json!({ "output_buffering": true })).in_force("x", said, "").ineffective.len(), 1);
     }
 
     fn with(written: Value) -> Php {
@@ -274,12 +307,43 @@ mod tests {
         let html = "<tr><td class=\"e\">disable_functions</td><td class=\"v\"><i>no value</i></td><td class=\"v\"><i>no value</i></td></tr>";
         let switches = "opcache.enable => On => On\napc.enabled => Off => Off\n";
         let effects =
-            |said: &str| with(json!({ "disable_functions": "" })).in_force("x", &format!("{switches}{said}\n"));
+            |said: &str| with(json!({ "disable_functions": "" })).in_force("x", &format!("{switches}{said}\n"), "");
         for said in [html, "disable_functions => no value => no value"] {
             let effects = effects(said);
             assert_eq!((effects.ineffective.len(), &*effects.facts["x.php.disable_functions"]), (0, "no value"));
         }
         assert_eq!(effects("disable_functions => exec => exec").ineffective.len(), 1);
+    }
+
+    /// Apache's module may have no other program of its version beside it than the command line's.
+    #[test]
+    fn what_the_command_line_has_for_itself_is_not_held_against_a_server() {
+        let switches = "opcache.enable => On => On\napc.enabled => Off => Off\n";
+        let said = format!("{switches}max_execution_time => 0 => 0\nmemory_limit => 128M => 128M\n");
+        let php = with(json!({ "max_execution_time": 60, "memory_limit": "64M" }));
+        assert_eq!(php.in_force("x", &said, "").ineffective.len(), 2);
+        let effects = php.in_force("x", &said, OF_COMMAND_LINE);
+        assert_eq!(effects.ineffective, ["PHP has memory_limit = 128M, not 64M"]);
+        assert_eq!(effects.facts["x.php.max_execution_time"], "60");
+    }
+
+    /// As PHP 8.2 and 8.4 say what they have by themselves; such levels were compared as if they were real.
+    #[test]
+    fn half_a_jit_is_none() {
+        let ineffective = |written: Value, [mode, memory]: [&str; 2]| {
+            let switches = "opcache.enable => On => On\napc.enabled => Off => Off\n";
+            let said =
+                format!("{switches}opcache.jit => {mode} => {mode}\nopcache.jit_buffer_size => {memory} => {memory}\n");
+            with(written).in_force("x", &said, "").ineffective.concat()
+        };
+        let older = ineffective(json!({ "opcache.jit": "tracing" }), ["tracing", "0"]);
+        assert_eq!(older, "opcache.jit = tracing has no effect: PHP has opcache.jit_buffer_size = 0, so set both");
+        let newer = ineffective(json!({ "opcache.jit_buffer_size": "64M" }), ["disable", "64M"]);
+        assert!(newer.starts_with("opcache.jit_buffer_size = 64M has no effect"), "{newer}");
+        let both = json!({ "opcache.jit": "tracing", "opcache.jit_buffer_size": "64M" });
+        assert_eq!(ineffective(both, ["tracing", "64M"]), "");
+        assert_eq!(ineffective(json!({ "opcache.jit_buffer_size": "64M" }), ["tracing", "64M"]), "");
+        assert_eq!(ineffective(json!({ "opcache.jit": "disable" }), ["disable", "0"]), "");
     }
 
     /// `php -c FILE -r 'var_dump(error_reporting());'` says 0 of `error_reporting = "E_ALL"`, and `php -i` that it is E_ALL.
