@@ -6,7 +6,7 @@ mod effects;
 mod options;
 
 use crate::idle::{self, Idle};
-use crate::process::{AtWork, Start};
+use crate::process::{AtWork, Start, quoted};
 use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
@@ -326,23 +326,27 @@ impl Service for MariaDb {
         };
         let mut words: Vec<String> = Vec::new();
         if self.binary_log {
-            words.push("--log-bin --server-id=1".into());
+            let file = if has_log_volume { "=\"$WAL/binary-log\"" } else { "" };
+            words.push(format!("--log-bin{file} --server-id=1"));
         } else if self.is_mysql() {
             words.push("--skip-log-bin".into());
         }
-        words.extend(self.settings.iter().map(|(name, value)| format!("--{name}={value}")));
+        let option = |(name, value): (&String, &String)| quoted(&format!("--{name}={value}"));
+        words.extend(self.settings.iter().map(option));
         if has_log_volume {
             words.push("--innodb-log-group-home-dir=\"$WAL\"".into());
         }
-        let format: Vec<String> = self.format_settings().map(|(name, value)| format!(" --{name}={value}")).collect();
-        vec![
-            format!("{make}{user} --datadir=\"$MOUNT/data\"{}", format.concat()),
-            format!(
-                "{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}",
-                self.program.path.display(),
-                words.join(" ")
-            ),
-        ]
+        let format: String = self.format_settings().map(|setting| format!(" {}", option(setting))).collect();
+        let log = if self.is_mysql() { "\"$MOUNT/data/#innodb_redo\"" } else { "\"$MOUNT/data\"/ib_logfile*" };
+        // InnoDB does not start without it.
+        let move_log = has_log_volume.then(|| format!("mv -t \"$WAL\" {log}"));
+        let start = format!(
+            "{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}",
+            self.program.path.display(),
+            words.join(" ")
+        );
+        let make = format!("{make}{user} --datadir=\"$MOUNT/data\"{format}");
+        [Some(make), move_log, Some(start)].into_iter().flatten().collect()
     }
 
     fn is_passing(&self, name: &str) -> bool {
@@ -386,7 +390,20 @@ mod tests {
         let text = server.configuration(&Place::new("/d".into(), "/r".into()));
         let ids = text.lines().filter_map(|line| line.strip_prefix("server_id = ")).collect::<Vec<_>>();
         assert_eq!(ids, ["1", "7"]);
-        assert!(server.commands(false)[1].ends_with("--log-bin --server-id=1 --server_id=7"));
+        assert!(server.commands(false)[1].ends_with("--log-bin --server-id=1 '--server_id=7'"));
+    }
+
+    /// With its log left among the data the server does not start, and a shell takes a value apart at its spaces.
+    #[test]
+    fn who_repeats_a_trial_by_hand_moves_its_logs() {
+        let commands = |is_mysql, has_log_volume| {
+            server(is_mysql, json!({ "init_connect": "SET NAMES utf8" }), true).commands(has_log_volume)
+        };
+        let [_, moved, start] = <[String; 3]>::try_from(commands(false, true)).expect("three");
+        assert_eq!(moved, "mv -t \"$WAL\" \"$MOUNT/data\"/ib_logfile*");
+        assert!(start.contains("--log-bin=\"$WAL/binary-log\"") && start.contains("'--init_connect=SET NAMES utf8'"));
+        assert!(commands(true, true)[1].ends_with("\"$MOUNT/data/#innodb_redo\""));
+        assert_eq!(commands(false, false).len(), 2);
     }
 
     #[test]

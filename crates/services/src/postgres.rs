@@ -7,7 +7,7 @@ mod effects;
 mod single;
 
 use crate::idle::{self, Idle};
-use crate::process::{AtWork, Start, run_as};
+use crate::process::{AtWork, Start, quoted, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
@@ -323,11 +323,6 @@ impl Service for Postgres {
     fn is_passing(&self, name: &str) -> bool {
         name == "postmaster.pid"
     }
-}
-
-/// A word that a shell takes as it is.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

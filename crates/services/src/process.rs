@@ -111,6 +111,11 @@ pub fn run_as(user: Option<&User>) -> String {
     user.map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
 }
 
+/// A word that a shell takes as it is.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 impl Place {
     /// Writes what a server is started with, outside the filesystem under test.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<String, Error> {
