@@ -47,6 +47,10 @@ const SETTINGS: &[Setting] = &[
 /// The folder of MySQL's redo log since 8.0.30; MariaDB's is a file beside the data, as it was before.
 const MYSQL_LOG: &str = "#innodb_redo";
 
+/// Where MySQL listens on one address, its X plugin listens on port 33060 of all of them, and always on a socket in the host's /tmp, which a
+/// killed server leaves there (its manual, "X Plugin Options and System Variables").
+const WITHOUT_X: &str = "loose_mysqlx = OFF\n";
+
 /// Lines of one that is only asked what it recovered: little memory to set up.
 /// What decides a recovery's result (log, doublewrite, flush method, binary log) stays as asked.
 const ASKED: &str = "innodb_buffer_pool_size = 32M\ninnodb_buffer_pool_load_at_startup = 0\ninnodb_log_buffer_size = 2M\n\
@@ -133,6 +137,9 @@ impl MariaDb {
             listening(place),
         );
         text.push_str(narrow());
+        if self.is_mysql() {
+            text.push_str(WITHOUT_X);
+        }
         if self.is_mysql() && place.network.is_some() {
             text.push_str("loose_mysql_native_password = ON\n");
         }
@@ -404,6 +411,13 @@ mod tests {
         assert!(start.contains("--log-bin=\"$WAL/binary-log\"") && start.contains("'--init_connect=SET NAMES utf8'"));
         assert!(commands(true, true)[1].ends_with("\"$MOUNT/data/#innodb_redo\""));
         assert_eq!(commands(false, false).len(), 2);
+    }
+
+    #[test]
+    fn mysql_listens_where_it_is_told_alone() {
+        let place = Place::new("/d".into(), "/r".into());
+        let has_x = |is_mysql| !server(is_mysql, json!({}), false).configuration(&place).contains("mysqlx = OFF");
+        assert_eq!([true, false].map(has_x), [false, true], "MariaDB has no such plugin");
     }
 
     #[test]
