@@ -276,10 +276,10 @@ impl WebServer for ApacheSettings {
         let configuration = place.write("apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, version, &self.in_effect());
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
-        let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
-        let program = program.map(|found| found.0).filter(|_| self.runs_php());
-        // The module itself can't be asked. A program of PHP can be, and here it reads the module's files.
-        let of_module = php_module().map_or(Vec::new(), |(_, version)| php::reading("apache2", &version, &environment));
+        let module = php_module().filter(|_| self.runs_php());
+        // The module itself can't be asked. A program of its version can be, and here it reads the module's files.
+        let program = module.as_ref().and_then(|(_, version)| php::program_of(Path::new("/usr/bin"), version));
+        let of_module = module.map_or(Vec::new(), |(_, version)| php::reading("apache2", &version, &environment));
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &of_module));
         let arguments = ["-f", &configuration, "-D", "FOREGROUND"];
         Ok(Launch { environment, ..Launch::new(arguments, effects) })

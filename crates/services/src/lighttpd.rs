@@ -156,6 +156,12 @@ const WIDE: &str = "server.chunkqueue-chunk-sz server.listen-backlog server.max-
 /// Numbers and lists stand as they are, all else in quotes. In quotes are numbers above 16 bits, too: of `server.max-fds` and its like
 /// lighttpd would cut off what does not fit, and refuses it in quotes (`T_CONFIG_SHORT` there).
 fn written(name: &str, value: &str) -> String {
+    let value = match value {
+        // As a study's booleans are written elsewhere.
+        "on" => "enable",
+        "off" => "disable",
+        value => value,
+    };
     let fits = |number: i64| number <= i64::from(u16::MAX) || is_among(name, WIDE);
     if value.parse::<i64>().is_ok_and(fits) || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
 }
@@ -307,6 +313,7 @@ mod tests {
             ("server.max-fds", "65536", "\"65536\""),
             ("server.max-request-size", "102400", "102400"),
             ("server.tag", "x", "\"x\""),
+            ("server.range-requests", "off", "\"disable\""),
             ("index-file.names", "( \"a\" )", "( \"a\" )"),
         ] {
             assert_eq!(written(name, value), expected);

@@ -248,6 +248,13 @@ pub fn reading(form: &str, version: &str, environment: &[(String, String)]) -> V
     environment.iter().map(of_form).chain([(RC.to_string(), folder.clone())]).collect()
 }
 
+/// A program that tells what a module of this version has in effect: one of another version has other values by itself. Debian's modules bring
+/// the one of the command line.
+pub fn program_of(folder: &Path, version: &str) -> Option<PathBuf> {
+    let mut programs = ["php-cgi", "php"].into_iter().map(|name| folder.join(format!("{name}{version}")));
+    programs.find(|program| program.is_file())
+}
+
 /// The newest of a program or module of PHP, like `/usr/sbin/php-fpm8.2`, with its version.
 pub fn newest(folder: &str, before: &str, after: &str) -> Option<(PathBuf, String)> {
     let version = |entry: std::fs::DirEntry| {
@@ -325,6 +332,21 @@ mod tests {
         let effects = php.in_force("x", &said, OF_COMMAND_LINE);
         assert_eq!(effects.ineffective, ["PHP has memory_limit = 128M, not 64M"]);
         assert_eq!(effects.facts["x.php.max_execution_time"], "60");
+    }
+
+    /// One of 8.4 says of a JIT that 8.2 has on by itself that it is off.
+    #[test]
+    fn a_module_is_told_of_by_its_own_version() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["php8.2", "php8.4", "php-cgi8.4"] {
+            std::fs::write(folder.path().join(name), "").expect("written");
+        }
+        let program = |version: &str| {
+            program_of(folder.path(), version)
+                .map(|path| path.strip_prefix(folder.path()).expect("in it").to_path_buf())
+        };
+        assert_eq!(program("8.2"), Some("php8.2".into()));
+        assert_eq!((program("8.4"), program("8.3")), (Some("php-cgi8.4".into()), None));
     }
 
     /// As PHP 8.2 and 8.4 say what they have by themselves; such levels were compared as if they were real.
