@@ -5,6 +5,7 @@
 mod apache;
 mod applied;
 mod caddy;
+pub mod complaints;
 mod django;
 mod effect;
 mod etcd;

@@ -1,5 +1,6 @@
 //! The contract of a service: what it is ([`Kind`]), what its settings say ([`ServiceSettings`]), how it is made ([`Service`]), and it at work ([`Running`]).
 
+use crate::complaints;
 use crate::effect::Effects;
 use crate::idle::Idle;
 use observe::durability::Durability;
@@ -383,53 +384,10 @@ impl Error {
         if let Error::Asked { source: wire::Error::Refused { message, .. }, .. } = self {
             return message.clone();
         }
-        let error = |line: &str| {
-            let marked = ERRORS.iter().find_map(|mark| Some(line.split_once(mark)?.1.trim().to_string()));
-            marked.or_else(|| redis_warning(line).map(String::from))
-        };
         let last = || self.log().lines().next_back().map(|line| line.trim().to_string());
-        self.log().lines().find_map(error).or_else(last).unwrap_or_else(|| self.to_string())
+        complaints::first(self.log()).or_else(last).unwrap_or_else(|| self.to_string())
     }
 }
-
-/// The lines of a server's messages that it calls errors, each from its mark on; without what it says to whoever comes too early.
-pub fn complaints(messages: &str) -> Vec<String> {
-    let marked = |line: &str| {
-        let marked = ERRORS.iter().find_map(|mark| line.find(mark)).map(|at| line[at..].trim().to_string());
-        marked.or_else(|| redis_warning(line).map(String::from))
-    };
-    let is_news = |line: &String| !TOO_EARLY.iter().any(|words| line.contains(words));
-    messages.lines().filter_map(marked).filter(is_news).collect()
-}
-
-/// PostgreSQL's, to a client that connects while it starts, recovers or stops.
-const TOO_EARLY: &[&str] = &[
-    "the database system is starting up",
-    "the database system is in recovery mode",
-    "the database system is not yet accepting connections",
-    "the database system is shutting down",
-];
-
-/// How PostgreSQL, MariaDB and GT.M mark errors in their messages. MariaDB has a write that failed as a note ("InnoDB: IO Error: 5 during
-/// write of …"), and writes the page again.
-const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "InnoDB: IO Error", "%GTM-E-", "%GTM-F-"];
-
-/// A line of Redis' messages of its highest level, which stands behind a `#` ("7:M 23 Nov 2026 19:59:13.104 # Short write …"), unless it is one
-/// of those that each start and stop has.
-fn redis_warning(line: &str) -> Option<&str> {
-    let (head, words) = line.split_once(" # ")?;
-    let (process, rest) = head.trim_start().split_once(':')?;
-    let is_redis = process.parse::<u32>().is_ok() && rest.starts_with(['M', 'C', 'S', 'X']);
-    let is_everyday = EVERYDAY.as_flattened().iter().any(|everyday| words.contains(everyday));
-    (is_redis && !is_everyday).then(|| words.trim())
-}
-
-/// What Redis says on its highest level without a fault.
-const EVERYDAY: &[[&str; 4]] = &[
-    ["is starting", "just started", "Configuration loaded", "Server initialized"],
-    ["overcommit", "Transparent Huge Pages", "TCP backlog", "maximum open files"],
-    ["maxclients", "User requested shutdown", "ready to exit", "no config file"],
-];
 
 /// A free table of a service's settings, each value as a configuration file has it.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -4,6 +4,7 @@ use crate::error::Error;
 use load::sql;
 use sandbox::stage::Stage;
 use sandbox::work::Work;
+use services::complaints;
 use services::service::{self, Place, Running, Service};
 use std::io;
 use std::path::Path;
@@ -111,7 +112,7 @@ impl Database {
         let files = place.run.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
         let logs = files.filter(|path| path.is_file()).filter_map(|path| std::fs::read(path).ok());
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGES_BYTES_MAX)]).into_owned();
-        logs.flat_map(|bytes| service::complaints(&text(bytes))).collect()
+        logs.flat_map(|bytes| complaints::all(&text(bytes))).collect()
     }
 }
 
@@ -134,6 +135,6 @@ impl Server {
 
 /// What happened, and the last that the server complained of.
 fn words(error: &service::Error) -> String {
-    let last = service::complaints(error.log()).pop().map_or_else(String::new, |line| format!(" ({line})"));
+    let last = complaints::all(error.log()).pop().map_or_else(String::new, |line| format!(" ({line})"));
     format!("{error}{last}")
 }
