@@ -232,7 +232,7 @@ impl RunningServices {
     /// Stops them, the last first.
     fn stop(mut self) -> Result<(), Error> {
         while let Some(running) = self.running.pop() {
-            running.stop()?;
+            running.stop_at_ease()?;
         }
         Ok(())
     }

@@ -271,6 +271,15 @@ pub trait Running {
     /// # Errors
     /// When it had died before, or does not end in time (it is ended by force then).
     fn stop(self: Box<Self>) -> Result<(), Error>;
+
+    /// The same, and it has time for as long as it writes: memory may hold more that is dirty than a slow disk takes otherwise. Not of one on a
+    /// disk that fails, where it may write for ever.
+    ///
+    /// # Errors
+    /// As of [`Running::stop`].
+    fn stop_at_ease(self: Box<Self>) -> Result<(), Error> {
+        self.stop()
+    }
 }
 
 /// An unprivileged user of this machine.
