@@ -10,6 +10,7 @@ use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -167,8 +168,13 @@ impl Php {
     /// What is in effect, asked from a program of PHP that reads the same files (`php-cgi -i`).
     pub fn effects(&self, name: &str, program: Option<&Path>, environment: &[(String, String)]) -> Effects {
         let Some(program) = program else { return Effects::default() };
-        let said = Command::new(program).arg("-i").envs(environment.iter().cloned()).output();
-        let said = said.map(|output| output.stdout).unwrap_or_default();
+        let mut command = Command::new(program);
+        command.arg("-i").current_dir("/").env_clear().envs(environment.iter().cloned());
+        // Settings may name code that PHP loads (`extension`, `opcache.preload`): who loads it is whom the server runs as.
+        if let Some(user) = crate::web::user() {
+            command.uid(user.uid).gid(user.gid);
+        }
+        let said = command.output().map(|output| output.stdout).unwrap_or_default();
         // `php8.2`, and neither `php-cgi8.2` nor `php-fpm8.2`.
         let after = program.file_name().and_then(|program| program.to_str()?.strip_prefix("php"));
         let is_command_line = after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()));
@@ -332,6 +338,15 @@ mod tests {
         let effects = php.in_force("x", &said, OF_COMMAND_LINE);
         assert_eq!(effects.ineffective, ["PHP has memory_limit = 128M, not 64M"]);
         assert_eq!(effects.facts["x.php.max_execution_time"], "60");
+    }
+
+    /// A server has neither; with another `PHPRC` it was asked of files that the server does not read.
+    #[test]
+    fn php_is_asked_outside_of_our_environment() {
+        let php = with(json!({ "CARGO_MANIFEST_DIR": "x", "memory_limit": "1" }));
+        let said = php.effects("x", Some(Path::new("/usr/bin/php")), &[]).ineffective.join(", ");
+        assert!(said.contains("PHP has memory_limit"), "package php-cli: {said}");
+        assert!(said.contains("PHP has no setting CARGO_MANIFEST_DIR"), "{said}");
     }
 
     /// One of 8.4 says of a JIT that 8.2 has on by itself that it is off.
