@@ -7,7 +7,8 @@ use observe::durability::{Class, Durability};
 use std::collections::BTreeMap;
 
 /// Settings that surefoot itself needs.
-const OURS: &str = "datadir socket skip_networking pid_file log_error innodb_log_group_home_dir log_bin user";
+const OURS: &str =
+    "datadir socket skip_networking port bind_address pid_file log_error innodb_log_group_home_dir log_bin user";
 
 /// Settings that decide what a load leaves in the files, and so belong to a template: the layout of files and pages, what tables are
 /// made with where they do not say it themselves, and the statistics that are stored with them.
@@ -183,7 +184,10 @@ mod tests {
             let problem = problem(name, "1").expect(name);
             assert!(problem.contains("no part of a setting's name"), "{problem}");
         }
-        assert_eq!(problem("pid-file", "x"), Some("settings.pid-file: surefoot sets it itself".into()));
+        // With an address or port of its own, a server is not where the load looks for it, or open to others than an agent.
+        for ours in ["pid-file", "port", "Bind-Address"] {
+            assert_eq!(problem(ours, "x"), Some(format!("settings.{ours}: surefoot sets it itself")));
+        }
         assert!(problem("max_connections", "5\nloose_innodb_doublewrite = 0").is_some());
         assert!(problem("!include", "/etc/my.cnf").is_some());
         for name in ["skip_name_resolve", "skip-external-locking", "innodb_doublewrite", "enabled"] {
