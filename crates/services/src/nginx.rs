@@ -153,9 +153,9 @@ impl ServiceSettings for NginxSettings {
             "gzip_buffers gzip_comp_level gzip_disable gzip_http_version gzip_min_length gzip_proxied gzip_types";
         let is_on = |name: &str| self.settings.get(name).is_some_and(|value| value != "off");
         let rules = [
-            (false, OF_COMPRESSION, "answers that are compressed, for which no load asks"),
-            (false, "proxy_* uwsgi_* scgi_* grpc_* memcached_*", "another server behind nginx, and there is none"),
-            (false, "open_log_file_cache", "variables in the path of the access log, which has none"),
+            (false, OF_COMPRESSION, "a load that asks for compressed answers"),
+            (false, "proxy_* uwsgi_* scgi_* grpc_* memcached_*", "another server behind nginx"),
+            (false, "open_log_file_cache", "variables in the path of the access log"),
             (is_on("open_file_cache"), "open_file_cache_*", "open_file_cache"),
             (is_on("directio"), "directio_alignment", "directio"),
             (is_on("aio"), "aio_write worker_aio_requests", "aio"),

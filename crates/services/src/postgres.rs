@@ -169,7 +169,7 @@ impl ServiceSettings for PostgresSettings {
         let has_delay = has_delay && !self.is_off("commit_delay");
         let rules = [
             (!self.is_off("fsync"), "wal_sync_method commit_delay", "fsync = \"on\""),
-            (has_delay, "commit_siblings", "commit_delay, which is 0 by itself"),
+            (has_delay, "commit_siblings", "commit_delay above 0"),
         ];
         idle::of("settings", &self.settings, &rules)
     }

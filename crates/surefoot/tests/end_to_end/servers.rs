@@ -385,6 +385,9 @@ fn a_missing_version_and_settings_of_ours_are_told_before() {
         .status(2)
         .says("surefoot sets it itself");
     world.surefoot(&["run", "s.toml", "--set", "service.postgre.settings.fsync=1"]).status(2).says("did you mean");
+    let waits = "\"service.postgres.settings.commit_siblings\" = [1, 9]";
+    world.write("s.toml", study("postgres", waits, "", "", ""));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("it needs commit_delay above 0");
     world.write("s.toml", study("sqlite", "\"storage.filesystem\" = [\"ext4\"]", "[service.postgres]", "", ""));
     world.surefoot(&["run", "s.toml"]).status(2).says("no workload of this study uses the service");
 }
