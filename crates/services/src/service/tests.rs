@@ -1,4 +1,4 @@
-//! What servers say of their failures.
+//! How a server ended: killed, or by itself.
 
 use super::*;
 
