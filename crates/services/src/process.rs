@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const LOG_BYTES_MAX: u64 = 4096;
 
 /// A server answers within this time even when it has to recover; a trial's own time-out comes on top.
-const READY_SECONDS_MAX: u64 = 120;
+pub const READY_SECONDS_MAX: u64 = 120;
 
 /// A clean stop writes out all that is dirty.
 const STOP_SECONDS_MAX: u64 = 180;

@@ -6,7 +6,7 @@ mod applied;
 
 use crate::effect::{self, Effects};
 use crate::idle::{self, Idle};
-use crate::process::{AtWork, Start, run_as};
+use crate::process::{AtWork, READY_SECONDS_MAX, Server, Start, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
@@ -203,6 +203,26 @@ fn connect(socket: &Path, network: Option<&Network>) -> Result<Client, wire::Err
     Ok(client)
 }
 
+/// Waits until all its data are read, for so long at a time: gigabytes of an append-only file take minutes, in which it says that it loads.
+fn loaded<T>(
+    server: &mut Server,
+    seconds: u64,
+    mut connect: impl FnMut() -> Result<T, wire::Error>,
+) -> Result<T, Error> {
+    loop {
+        let mut is_loading = false;
+        let ready = server.wait_ready_for(seconds, || {
+            let answer = connect();
+            is_loading = matches!(&answer, Err(wire::Error::Refused { code, .. }) if code == "LOADING");
+            answer
+        });
+        match ready {
+            Err(Error::Slow { .. }) if is_loading => {}
+            ready => return ready,
+        }
+    }
+}
+
 /// Of a load whose files will be copied: nothing is flushed, and a snapshot is written at the end, as there are times for one.
 const UNFLUSHED: &str = "appendfsync no\nsave 86400 1\nauto-aof-rewrite-percentage 0\n";
 
@@ -222,7 +242,7 @@ impl Service for Redis {
         let socket = place.run.join(SOCKET);
         recovered::remove(&socket)?;
         let mut server = self.to_run(place, file, place.run.join("redis.log")).server()?;
-        let mut client = server.wait_ready(|| connect(&socket, place.network.as_ref()))?;
+        let mut client = loaded(&mut server, READY_SECONDS_MAX, || connect(&socket, place.network.as_ref()))?;
         let none = BTreeMap::new();
         let asked = if place.skip_fsync { &none } else { &self.settings };
         let effects = effects(&mut client, &self.program.version, asked)?;
@@ -326,6 +346,30 @@ mod tests {
         assert_eq!(problems(json!({ "port": 6379 })), ["settings.port: surefoot sets it itself"]);
         assert_eq!(problems(json!({ "save": "900 1\nport 1", "x y": "1", "proc-title-template": "\"" })).len(), 3);
         assert_eq!(problems(json!({ "save": "3600 1 300 100", "maxmemory-policy": "allkeys-lru" })), [""; 0]);
+    }
+
+    /// After two minutes a server with much data was ended, in every trial.
+    #[test]
+    fn a_server_that_still_loads_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let start = Start {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), "exec sleep 60".into()],
+            user: None,
+            cpus: &[],
+            log: folder.path().join("log"),
+            environment: Vec::new(),
+        };
+        let mut server = start.server().expect("it starts");
+        let refused = |code: &str| wire::Error::Refused { code: code.into(), message: String::new() };
+        let mut asked = 0;
+        let ready = loaded(&mut server, 0, || {
+            asked += 1;
+            if asked < 4 { Err(refused("LOADING")) } else { Ok(asked) }
+        });
+        assert_eq!(ready.expect("it has loaded"), 4);
+        let silent = loaded(&mut server, 0, || Err::<(), _>(refused("NOAUTH")));
+        assert!(matches!(silent, Err(Error::Slow { .. })), "{silent:?}");
     }
 
     #[test]
