@@ -60,7 +60,10 @@ fn data(input: &Input, view: &View) -> Value {
     let contents = &input.contents;
     let rounds = contents.trials.iter().map(|trial| trial.round as usize + 1).max().unwrap_or(0);
     let parts: Vec<(&Part, Vec<Factor>)> = view.parts.iter().map(|part| (part, factors(part))).collect();
-    let mut scenarios = vec![Value::Null; contents.scenarios.len()];
+    // One without a value has nothing to be drawn, nor its metric a name.
+    let measured = parts.iter().filter(|(part, _)| part.measured().next().is_some());
+    // What a screen left out is of no workload.
+    let mut scenarios = vec![json!({}); contents.scenarios.len()];
     for (part, factors) in &parts {
         for row in &part.rows {
             scenarios[row.index] = scenario(row, part, factors, view);
@@ -90,7 +93,7 @@ fn data(input: &Input, view: &View) -> Value {
         "mark": if is_marked { MARK } else { "" },
         "daggerNote": if is_marked { DAGGER_NOTE } else { "" },
         "sample": sampled(input),
-        "workloads": parts.iter().map(workload).collect::<Vec<_>>(),
+        "workloads": measured.map(workload).collect::<Vec<_>>(),
         "scenarios": scenarios,
         "metrics": metrics(input, view),
         "tails": latency::tails(f64::INFINITY),

@@ -63,6 +63,11 @@ fn part_of<'a>(html: &'a str, from: &str, to: &str) -> &'a str {
     html.split(from).nth(1).and_then(|rest| rest.split(to).next()).unwrap_or_else(|| panic!("no {from}"))
 }
 
+/// What the script draws.
+pub fn data_of(html: &str) -> Value {
+    serde_json::from_str(part_of(html, "id=\"explore-data\">", "</script>")).expect("JSON")
+}
+
 /// Without tags.
 fn text(html: &str) -> String {
     let pieces = html
@@ -384,4 +389,23 @@ fn a_study_of_42_scenarios_makes_a_page_below_two_megabytes() {
     let rounds: std::collections::BTreeSet<&String> = shown.rows.iter().skip(1).map(|row| &row[1]).collect();
     let said = format!("Lines of {} of 20 runs a scenario, spread evenly.", rounds.len());
     assert!(shown.notes.contains(&said), "{said} {}", shown.notes);
+}
+
+/// The first of two workloads, which all failed, once ended the script, and nothing of the other could be explored.
+#[test]
+fn a_workload_without_a_value_is_not_there_to_be_chosen() {
+    let mut contents = fixture::contents(&fixture::filesystems_and_buffers());
+    let other = ledger::model::Scenario {
+        label: "mail".into(),
+        workload: "maildir".into(),
+        primary_metric: "deliveries_per_second".into(),
+        ..contents.scenarios[1].clone()
+    };
+    contents.scenarios.insert(0, other);
+    let input = Input::new(contents, Default::default());
+    let data = data_of(&report::html(&input));
+    let workloads = data["workloads"].as_array().expect("workloads");
+    assert_eq!(workloads.iter().map(|one| one["name"].as_str()).collect::<Vec<_>>(), [Some("oltp")]);
+    let Some(shown) = explored("explore-one-of-two.html", &input, "") else { return };
+    assert!(shown.summary.contains("with 3,886 1/s"), "{}", shown.summary);
 }

@@ -197,6 +197,18 @@ fn what_was_screened_out_is_no_hole_and_its_figures_are_nowhere() {
     assert!(answer.contains("Hole: 1 trial of the screen failed; it rests on the others."), "{answer}");
 }
 
+/// What is no object ended the script, and the section to explore had its heading alone.
+#[test]
+fn a_page_after_a_screen_can_be_explored() {
+    let html = report::html(&input(contents(6, true)));
+    let data = crate::explore::data_of(&html);
+    let scenarios = data["scenarios"].as_array().expect("scenarios");
+    assert!(scenarios.len() == 4 && scenarios.iter().all(serde_json::Value::is_object), "{scenarios:?}");
+    let Some(opened) = crate::page::open(&crate::page::write("screened.html", &html)) else { return };
+    assert_eq!(opened.console, "");
+    assert!(opened.dom.contains("data-explore=\"ready\"") && !opened.dom.contains("data-error="));
+}
+
 /// `powercut` had asked for all combinations before the screen, and `run --retry-failed` asks no more for those that it left out.
 #[test]
 fn power_cuts_of_what_was_screened_out_are_no_hole() {
