@@ -97,7 +97,8 @@ impl Live {
     pub fn show(&mut self, event: &Event) {
         match event {
             Event::SafetyStarted { what, number, total, scenario } => {
-                (self.number, self.total, self.trials_here) = (*number, *total, number - 1);
+                (self.number, self.total) = (*number, *total);
+                (self.before, self.trials_here) = (Some(0), number - 1);
                 if *number == 1 {
                     self.started = Instant::now();
                 }
@@ -232,20 +233,25 @@ impl Live {
     fn draw(&self) {
         let Mode::Terminal(bar) = &self.mode else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
-        let left = self.total.saturating_sub(self.number.saturating_sub(1));
         let mut text = format!("{} · {} · {}", self.place, self.scenario, self.doing);
         if let Some(speed) = self.speed {
-            let _ = write!(text, " · {speed:.0}");
+            let _ = write!(text, " · {}", report::number::figure(speed));
         }
         let _ = write!(text, "\n  elapsed {}", format_seconds(elapsed));
-        if self.trials_here > 0 {
-            let each = elapsed / self.trials_here as f64;
-            let _ = write!(text, " · at most {} to go", format_seconds(each * left as f64));
+        if let Some(seconds) = self.seconds_to_go(elapsed) {
+            let _ = write!(text, " · at most {} to go", format_seconds(seconds));
         }
         if !self.estimates.is_empty() {
             let _ = write!(text, "\n{}", self.estimates.trim_end());
         }
         bar.set_message(text);
+    }
+
+    /// By what took so long here. Those that take turns have all begun before one ends, and are still to be measured.
+    fn seconds_to_go(&self, elapsed_seconds: f64) -> Option<f64> {
+        let ended = self.before.unwrap_or(0) + self.trials_here;
+        let each = (self.trials_here > 0).then(|| elapsed_seconds / self.trials_here as f64)?;
+        Some(each * self.total.saturating_sub(ended) as f64)
     }
 }
 
@@ -278,4 +284,46 @@ fn wanted(plan: &Plan) -> Wanted {
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(LINES_SHOWN)..].iter().fold(String::new(), |text, line| text + "\n  | " + line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Once all three of a round had begun to take turns, a third of it was called the most that was to go.
+    #[test]
+    fn what_has_begun_is_still_to_go() {
+        let wanted = Wanted { pairs: Vec::new(), confidence: 0.95, precision: 0.03, rounds_min: 2 };
+        let mut live = Live {
+            mode: Mode::Quiet,
+            wanted,
+            scenarios: Vec::new(),
+            rounds_max: 2,
+            started: Instant::now(),
+            trials_here: 0,
+            before: None,
+            number: 0,
+            total: 6,
+            place: String::new(),
+            scenario: String::new(),
+            doing: String::new(),
+            speed: None,
+            estimates: String::new(),
+        };
+        let begin = |live: &mut Live, round: u32| {
+            for place in 1..=3 {
+                let number = round as usize * 3 + place;
+                live.show(&Event::TrialStarted { number, total_max: 6, phase: Phase::Main, round, scenario: "a" });
+            }
+        };
+        begin(&mut live, 0);
+        assert_eq!(live.seconds_to_go(20.0), None);
+        for _ in 0..3 {
+            live.show(&Event::TrialEnded { scenario: "a", end: &End::Finished, seconds: 20.0 });
+        }
+        begin(&mut live, 1);
+        assert_eq!(live.seconds_to_go(60.0), Some(60.0));
+        live.show(&Event::SafetyStarted { what: What::PowerCuts, number: 2, total: 3, scenario: "a" });
+        assert_eq!(live.seconds_to_go(10.0), Some(20.0));
+    }
 }
