@@ -29,8 +29,8 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
     if (0..dates.len()).filter(|at| measured(*at)).count() < 2 {
         return None;
     }
-    let low = centres().map(|centre| centre.min.min(centre.mean)).fold(f64::INFINITY, f64::min);
-    let high = centres().map(|centre| centre.max.max(centre.mean)).fold(f64::NEG_INFINITY, f64::max);
+    let low = centres().map(|centre| centre.low.min(centre.mean)).fold(f64::INFINITY, f64::min);
+    let high = centres().map(|centre| centre.high.max(centre.mean)).fold(f64::NEG_INFINITY, f64::max);
     let mut svg = Svg::new(id);
     let names = fitted_names(lines.iter().map(|line| line.label), WIDTH - 26.0);
     let mut top = 6.0;
@@ -66,4 +66,29 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
     let description =
         "A line a scenario; marks are geometric means, upright lines their intervals; results at equal distances.";
     Some(svg.finish(WIDTH, bottom + 42.0, &format!("{metric} over time"), description))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::metric::{Direction, Metric};
+
+    /// They had ended where the smallest and the largest trial lay, within which an interval of few rounds does not fit.
+    #[test]
+    fn intervals_are_drawn_to_their_ends() {
+        let centre =
+            |low, high| Some(Centre { mean: 100.0, low, high, median: 100.0, min: 98.0, max: 103.0, count: 4 });
+        let lines = [Line { label: "xfs", centres: vec![centre(80.0, 120.0), centre(60.0, 140.0)] }];
+        let dates = ["2026-11-21", "2026-11-22"].map(String::from);
+        let scale = Scale::of(&Metric::new("transactions_per_second", "1/s", Direction::More), 100.0);
+        let svg = draw("history", &lines, &dates, &scale, "transactions per second").expect("two results").svg;
+        let height = |path: &str| {
+            let heights: Vec<f64> =
+                path.split(['L', '"']).take(2).filter_map(|point| point.split_once(' ')?.1.parse().ok()).collect();
+            heights[0] - heights[1]
+        };
+        let paths = svg.split("<path d=\"M").filter(|path| path.contains("stroke-width=\"1.2\""));
+        let heights: Vec<f64> = paths.map(height).collect();
+        assert!((heights[1] / heights[0] - 2.0).abs() < 0.02, "{heights:?}");
+    }
 }
