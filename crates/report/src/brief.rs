@@ -5,7 +5,7 @@ use crate::document::{
 };
 use crate::flushing::{DAGGER, DAGGER_NOTE, MARK};
 use crate::input::Input;
-use crate::number::{Scale, figure, ratio_precise};
+use crate::number::{Scale, figure, ratio_ends, ratio_precise};
 use crate::pivot::pivots;
 use crate::warnings::{Warning, warnings};
 use crate::{answer, ceilings, claims, errors, faults, limits, notes, safety, tails};
@@ -85,7 +85,8 @@ fn scenarios(part: &Part, view: &View) -> Table {
     let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {}", short_label(part, label)));
     let ratio = |row: &Row| match claim(row) {
         Some(claim) => {
-            format!("{} [{}, {}]", ratio_precise(claim.ratio), ratio_precise(claim.low), ratio_precise(claim.high))
+            let ends = ratio_ends((claim.low, claim.high), ratio_precise).join(", ");
+            format!("{} [{ends}]", ratio_precise(claim.ratio))
         }
         None if row.baseline => "1".into(),
         None => String::new(),

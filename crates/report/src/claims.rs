@@ -1,7 +1,9 @@
 //! What is said of a claim, in a sentence and in a cell, and of where a scenario's values lie.
 
 use crate::flushing::{self, Marked as _};
-use crate::number::{Scale, percent, percent_number_signed, percent_rounded_up, ratio, ratio_number, words};
+use crate::number::{
+    Scale, percent, percent_number_signed, percent_rounded_up, ratio, ratio_ends, ratio_number, words,
+};
 use crate::words::{and_list, is_speed, quantity, with_factor};
 use crate::{errors, tails};
 use analysis::claim::{Claim, Subject};
@@ -27,7 +29,7 @@ pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<St
         false if cost < 2.0 => {
             (format!("{} more", percent(cost - 1.0)), [without_sign(low - 1.0), percent(high - 1.0)])
         }
-        false => (ratio(cost), [ratio_number(low), ratio_number(high)]),
+        false => (ratio(cost), ratio_ends((low, high), ratio_number)),
     };
     let [low, high] = ends;
     let sure = percent(confidence);
@@ -160,7 +162,7 @@ pub fn interval_words(claim: &Claim, confidence: f64) -> String {
     let large = claim.ratio >= RATIO_FROM || claim.ratio <= 1.0 / RATIO_FROM;
     let sure = percent(confidence);
     if large {
-        return format!("{sure} interval {}–{}", ratio_number(claim.low), ratio_number(claim.high));
+        return format!("{sure} interval {}", ratio_ends((claim.low, claim.high), ratio_number).join("–"));
     }
     let ends = (percent_number_signed(claim.low - 1.0), percent_number_signed(claim.high - 1.0));
     format!("{sure} interval {} to {} %", ends.0, ends.1)

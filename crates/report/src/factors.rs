@@ -1,7 +1,7 @@
 //! What each factor does, in words: its share of the differences, how far it swings what is measured, and what it does to another's
 //! effect. Part of the answer; `judge.rs` has the numbers.
 
-use crate::number::{percent, ratio, ratio_number};
+use crate::number::{percent, ratio, ratio_ends, ratio_number};
 use crate::words::{and_list, capital, percent_whole, quantity, with_factor};
 use analysis::judge::short_factor;
 use analysis::row::Row;
@@ -181,7 +181,7 @@ fn interval(contrast: &Contrast) -> String {
     if contrast.ratio() < FOLD_FROM {
         return format!("{}–{}", percent(low - 1.0).trim_end_matches(" %"), percent(high - 1.0));
     }
-    format!("{}–{}", ratio_number(low), ratio_number(high))
+    ratio_ends((low, high), ratio_number).join("–")
 }
 
 /// Pairs of factors of which one changes what the other does, by more than noise.
@@ -206,8 +206,7 @@ fn interplay_sentence(found: &Interaction, part: &Part, view: &View) -> String {
     };
     let over = if part.judgement.factor_paths.len() > 2 { ", averaged over the rest" } else { "" };
     let subject = capital(&and_list(&names));
-    let interval =
-        format!("{}–{}", ratio_number(found.contrast.ratio_low()), ratio_number(found.contrast.ratio_high()));
+    let interval = ratio_ends((found.contrast.ratio_low(), found.contrast.ratio_high()), ratio_number).join("–");
     format!(
         "{subject} {verb}: {} is {first} {} with {}, but {second} with {}{over}; the one ratio is {} the other \
          ({} interval {interval}){end}.",

@@ -8,7 +8,7 @@ mod page;
 
 use crate::document::{self, Block, Column, Columns, Fit, Table, head, interval_head, word_cell, word_head};
 use crate::input::Error;
-use crate::number::{percent, percent_rounded_up, ratio_number};
+use crate::number::{percent, percent_rounded_up, ratio_ends, ratio_number};
 use crate::words::{and_list, best, better, capital, good, one_or_more, some_of, with_factor, worse};
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
@@ -147,7 +147,7 @@ impl FleetReport {
         let baseline = part.baseline.map_or("the baseline", |place| &part.scenarios[place].label);
         let is_baseline = |place: usize| part.baseline == Some(place);
         let ratio = |log: f64| ratio_number(log.exp());
-        let ends = |(low, high): (f64, f64)| format!("{}–{}", ratio(low), ratio(high));
+        let ends = |(low, high): (f64, f64)| ratio_ends((low.exp(), high.exp()), ratio_number).join("–");
         let against = |place: usize, scenario: &OfFleet| match &scenario.against {
             Some(found) => ratio(found.contrast.mean),
             None if is_baseline(place) => "1".into(),

@@ -11,7 +11,7 @@ use crate::answer::heading;
 use crate::compare::check_benches;
 use crate::compare::order::turns;
 use crate::input::Input;
-use crate::number::{date, percent, percent_number_signed, ratio, ratio_number};
+use crate::number::{date, percent, percent_number_signed, ratio, ratio_ends, ratio_number};
 use crate::unpaired;
 use crate::words::{estimand, first_of};
 use analysis::judge::ROUNDS_FOR_CLAIMS;
@@ -214,7 +214,7 @@ fn is_large(change: &Change) -> bool {
 /// The interval as it follows the change in words: without signs where those are in the words.
 fn ends(change: &Change) -> String {
     if is_large(change) {
-        return format!("{}–{}", ratio_number(change.low), ratio_number(change.high));
+        return ratio_ends((change.low, change.high), ratio_number).join("–");
     }
     let unsigned = |end: f64| percent_number_signed((end - 1.0).abs()).trim_start_matches('+').to_string();
     let (near, far) = if change.ratio > 1.0 { (change.low, change.high) } else { (change.high, change.low) };

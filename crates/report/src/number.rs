@@ -217,7 +217,16 @@ pub fn ratio_number(value: f64) -> String {
 
 /// A ratio with the ends of its interval: "1.42× (1.40–1.44)".
 pub fn ratio_with_interval(mean: f64, low: f64, high: f64) -> String {
-    format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
+    format!("{} ({})", ratio(mean), ratio_ends((low, high), ratio_number).join("–"))
+}
+
+/// The ends of a ratio's interval, as `shown` has them. One that has no 1 in it reads so, if that takes more digits: "1.004–1.612".
+pub fn ratio_ends((low, high): (f64, f64), shown: fn(f64) -> String) -> [String; 2] {
+    let holds_one = (low..=high).contains(&1.0);
+    let reads_apart = |ends: &[String; 2]| holds_one || ends.iter().all(|end| end.trim_end_matches('0') != "1.");
+    let longer = (3..=6).map(|decimals| [low, high].map(|end| format!("{end:.decimals$}")));
+    let ends = [low, high].map(shown);
+    std::iter::once(ends.clone()).chain(longer).find(reads_apart).unwrap_or(ends)
 }
 
 /// Three decimals near 1, where a tenth of a percent matters.
@@ -304,6 +313,17 @@ mod tests {
             ["3.3 %", "10.8 %", "3 %", "3 %", "0 %", "0.01 %", "100 %"]
         );
         assert_eq!([0.0, 0.000_413, 0.4149, 12.3].map(seconds), ["0 s", "0.00041 s", "0.41 s", "12 s"]);
+    }
+
+    #[test]
+    fn an_interval_without_1_in_it_does_not_read_as_if_it_had() {
+        let shown = |low, high| ratio_ends((low, high), ratio_number).join("–");
+        assert_eq!(shown(1.0041, 1.612), "1.004–1.612");
+        assert_eq!(shown(0.62, 0.99996), "0.62000–0.99996");
+        assert_eq!(shown(0.996, 1.61), "1.00–1.61", "it has");
+        assert_eq!(shown(1.4, 1.44), "1.40–1.44");
+        assert_eq!(ratio_ends((1.0003, 1.05), ratio_precise), ["1.0003", "1.0500"]);
+        assert_eq!(shown(1.0 + 1e-9, 2.0), "1.00–2.00", "that near nothing tells them apart");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::claims::{often_first, shape_words, verdict_of};
 use crate::document::{Block, Columns, Table};
-use crate::number::{p_words, percent, ratio, ratio_number, ratio_precise};
+use crate::number::{p_words, percent, ratio, ratio_ends, ratio_number, ratio_precise};
 use analysis::claim::{Claim, Subject, Tailed, What};
 use analysis::judge::short_factor;
 use analysis::orders::{Balance, CarryOver};
@@ -32,8 +32,8 @@ fn figure(what: What, part: &Part) -> String {
 
 /// "the 99th percentile of latency of xfs is 1.42× that of ext4 (95 % interval 1.30–1.55)".
 pub fn words(tail: &Tailed, (a, b): (&str, &str), part: &Part) -> String {
-    let (low, high, sure) = (ratio_number(tail.low), ratio_number(tail.high), percent(part.confidence));
-    format!("{} of {a} is {} that of {b} ({sure} interval {low}–{high})", figure(tail.what, part), ratio(tail.ratio))
+    let (ends, sure) = (ratio_ends((tail.low, tail.high), ratio_number).join("–"), percent(part.confidence));
+    format!("{} of {a} is {} that of {b} ({sure} interval {ends})", figure(tail.what, part), ratio(tail.ratio))
 }
 
 /// For the short answer: what speaks against the pick although its mean does not. `name` is what a side is called.
@@ -112,7 +112,7 @@ pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Tab
         let about = claim.subject.factor().map_or_else(String::new, |factor| format!(" ({})", short_factor(factor)));
         format!("{a} vs {b}{about}")
     };
-    let interval = |claim: &Claim| format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high));
+    let interval = |claim: &Claim| ratio_ends((claim.low, claim.high), ratio_precise).join("–");
     let table = Columns::of(id, &shown)
         .words("figure", |(what, _)| figure(*what, part).trim_start_matches("the ").to_string())
         .words("claim", |(_, claim)| name(claim))

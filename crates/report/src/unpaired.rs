@@ -1,6 +1,6 @@
 //! What is said of a figure of one result held against that of another; the values are `analysis::unpaired`.
 
-use crate::number::{percent, ratio_precise};
+use crate::number::{percent, ratio_ends, ratio_precise};
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::unpaired::Change;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ pub fn figures(change: &Change) -> String {
 
 /// The ratio's interval.
 pub fn interval(change: &Change) -> String {
-    format!("[{}, {}]", ratio_precise(change.low), ratio_precise(change.high))
+    format!("[{}]", ratio_ends((change.low, change.high), ratio_precise).join(", "))
 }
 
 /// With all digits.

@@ -4,7 +4,7 @@ use super::details;
 use crate::document::{Block, Cell, Columns, head, interval_head, no_cell, number_cell};
 use crate::flushing::Marked as _;
 use crate::input::Input;
-use crate::number::{Scale, p_words, ratio, ratio_precise};
+use crate::number::{Scale, p_words, ratio, ratio_ends, ratio_precise};
 use crate::why;
 use crate::words::{Words as _, each_once};
 use analysis::ceilings::{Ceiling, Of, Share};
@@ -31,8 +31,8 @@ pub fn what_changed(i: usize, part: &Part, view: &View) -> Option<Block> {
         let rounds = if is_new { " in the new rounds" } else { "" };
         rows.extend(claim.with.iter().map(|change| (format!("{a} vs {b}{rounds}"), change)));
     }
-    let interval = |ratio: Ratio| format!("{}–{}", ratio_precise(ratio.low), ratio_precise(ratio.high));
-    let interval = |ratio: Ratio| Cell { text: interval(ratio), ..Cell::default() };
+    let ends = |ratio: Ratio| ratio_ends((ratio.low, ratio.high), ratio_precise).join("–");
+    let interval = |ratio: Ratio| number_cell(&ends(ratio), ratio.low);
     let went = |ratio: Ratio| ratio.went.words();
     let table = Columns::of(format!("why-{i}"), &rows)
         .words("difference", |(pair, _)| pair)

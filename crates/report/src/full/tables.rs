@@ -7,7 +7,7 @@ use crate::document::{
 };
 use crate::flushing::{self, MARK, Marked as _};
 use crate::input::Input;
-use crate::number::{Scale, figure, p_words, percent, percent_rounded_up, ratio_precise, words};
+use crate::number::{Scale, figure, p_words, percent, percent_rounded_up, ratio_ends, ratio_precise, words};
 use crate::words::Words as _;
 use crate::{errors, health, notes, pivot, safety};
 use analysis::claim::{Claim, Subject};
@@ -46,9 +46,8 @@ pub fn claims(i: usize, part: &Part, view: &View) -> Option<Block> {
         format!("{a}{of_a} vs {b}{of_b}{about}{}", health::claim_words(claim, part))
     };
     let interval = |claim: &Claim| Cell {
-        text: format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high)),
         hint: interval_words(claim, view.confidence),
-        ..Cell::default()
+        ..number_cell(&ratio_ends((claim.low, claim.high), ratio_precise).join("–"), claim.low)
     };
     let claims: Vec<&Claim> = part.judgement.claims.iter().chain(&part.judgement.control).collect();
     let table = Columns::of(format!("claims-{i}"), &claims)
