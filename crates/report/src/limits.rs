@@ -37,6 +37,13 @@ fn room(held: &Held) -> f64 {
     rounded((room / step + 1e-9).floor() * step, 2)
 }
 
+/// How many times its limit it is: to two digits, or as many as tell it from the limit.
+fn beyond(held: &Held) -> f64 {
+    let room = held.room().unwrap_or(1.0);
+    let times = if held.limit.is_least { room } else { 1.0 / room };
+    (2..=6).map(|digits| rounded(times, digits)).find(|shown| *shown != 1.0).unwrap_or(1.0)
+}
+
 /// Yes or no, and by how much; none: the study has no limits.
 pub fn lead(view: &View) -> Option<String> {
     let held = worst(&view.limits)?;
@@ -65,9 +72,8 @@ pub fn lead(view: &View) -> Option<String> {
             format!("Yes: {all} kept, {} times over. {title}{of} is {bound} {near} (limit: {allowed}).", room(held))
         }
         Verdict::Broken => {
-            let times = rounded(1.0 / held.room().unwrap_or(1.0), 2);
-            let beyond = if held.limit.is_least { rounded(1.0 / times, 2) } else { times };
-            format!("No: {title}{of} is {mean}, {beyond} times its limit of {}.{others}", shown(held, held.limit.value))
+            let (beyond, limit) = (beyond(held), shown(held, held.limit.value));
+            format!("No: {title}{of} is {mean}, {beyond} times its limit of {limit}.{others}")
         }
         Verdict::NotAlways => format!(
             "Not always: {title}{of} is {mean} (limit: {allowed}), but was beyond it in {} of {} rounds.{others}",

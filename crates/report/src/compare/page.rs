@@ -4,7 +4,7 @@ use super::{Comparison, Line, Workload};
 use crate::answer::LIMITS;
 use crate::chart::{comparison, ratios};
 use crate::document::{Block, Chart, Columns, Document, Layout, Table, head, no_cell, number_cell, page};
-use crate::number::{ratio_precise, words};
+use crate::number::{p_words, ratio_precise, words};
 use crate::unpaired;
 use analysis::unpaired::Change;
 
@@ -67,7 +67,7 @@ impl Comparison {
             .column(head("B"), |line| mean(line, 1, &line.sides.later))
             .figures("B by A", |line| line.change.map(|change| change.ratio), ratio_precise)
             .column(head("interval"), |line| line.change.map_or_else(no_cell, interval))
-            .figures("p, corrected", |line| line.change.and_then(|change| change.p), |p| format!("{p:.3}"))
+            .figures("p, corrected", |line| line.change.and_then(|change| change.p), p_words)
             .words("B against A", |line| {
                 let kind = if line.is_primary { "" } else { " (exploratory)" };
                 format!("{}{kind}", line.verdict(&self.level))

@@ -206,7 +206,19 @@ pub fn durability(input: &Input) -> Block {
     ])
 }
 
-/// As [`figure`], for whoever builds a table of raw values.
+/// As [`figure`] with four digits behind the point, for whoever builds a table of raw values; of what is small these would say nothing.
 pub fn raw(value: f64) -> String {
-    if value.abs() >= 1e6 || value.fract() == 0.0 { figure(value) } else { format!("{value:.4}") }
+    let is_small = value.abs() < 0.1;
+    if is_small || value.abs() >= 1e6 || value.fract() == 0.0 { figure(value) } else { format!("{value:.4}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::raw;
+
+    #[test]
+    fn a_small_raw_value_is_not_shown_as_nothing() {
+        let shown = [0.000_012_3, 0.001_234, 0.512_34, 12.0, 3886.25].map(raw);
+        assert_eq!(shown, ["1.23e-5", "0.00123", "0.5123", "12.0", "3886.2500"]);
+    }
 }

@@ -91,6 +91,7 @@ fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs
     assert_eq!(page.matches("id=\"compared-0\"").count(), 1, "one chart");
     assert!(page.contains("<title>ext4: latency microseconds p99: 1.200 [1.1"), "times better, whatever the direction");
     assert!(page.contains("write amplification, less is better") && page.contains("the same within 3 %"));
+    assert!(page.contains(">&lt; 0.001</td>") && !page.contains(">0.000</td>"), "no p is 0");
 }
 
 #[test]

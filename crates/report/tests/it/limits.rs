@@ -323,3 +323,17 @@ fn a_percentile_by_turns_is_that_of_all_operations() {
         assert!(said(500.0, details).starts_with("No: "), "{}", said(500.0, details));
     }
 }
+
+/// "1 times its limit" is no reason for a no.
+#[test]
+fn what_is_just_beyond_is_said_to_be() {
+    let table = Table {
+        workload: "block-io",
+        metric: Metric::new("fdatasync_microseconds_p99", "µs", Direction::Less),
+        rows: vec![Row::new("ext4", &[10_030.0, 10_031.0, 10_029.0, 10_030.0, 10_030.0, 10_030.0])],
+    };
+    let mut contents = fixture::contents(&table);
+    contents.study.limits = vec![limit(10_000.0, false)];
+    let said = report::answer(&fixture::input_of(contents, &table)).join(" ");
+    assert!(said.starts_with("No: p99 of the flush is 10.0 ms, 1.003 times its limit of 10.0 ms."), "{said}");
+}
