@@ -3,7 +3,7 @@
 use crate::document::{self, Block, Column, Fit, Table, head, number_cell, word_cell, word_head};
 use crate::number::{Scale, ratio, ratio_with_interval};
 use crate::words::{each_once, quantity_of};
-use analysis::row::centre;
+use analysis::row::{Centre, centre};
 use observe::metric::{Direction, Metric};
 
 /// A table's head, and how many scenarios it has no room for.
@@ -52,10 +52,9 @@ fn of_metric(
     let mine = scenarios.iter().enumerate().filter(|(_, scenario)| scenario.metric == *metric);
     let centre = |index: usize| centre(values(index).collect(), confidence);
     let mut rows: Vec<_> = mine.filter_map(|(index, of)| Some((index, of, centre(index)?))).collect();
-    match metric.direction {
-        Direction::More => rows.sort_by(|a, b| b.2.mean.total_cmp(&a.2.mean)),
-        Direction::Less => rows.sort_by(|a, b| a.2.mean.total_cmp(&b.2.mean)),
-        Direction::Neither => {}
+    if metric.direction != Direction::Neither {
+        let merit = |centre: &Centre| centre.merit(metric.direction == Direction::More);
+        rows.sort_by(|a, b| merit(&b.2).total_cmp(&merit(&a.2)));
     }
     let scale = Scale::of(metric, rows.iter().map(|(_, _, centre)| centre.mean).fold(0.0, f64::max));
     let columns = [

@@ -12,6 +12,7 @@ use crate::input::Input;
 use crate::number::date;
 use crate::side_by_side::side_by_side;
 use crate::standing::Standing;
+use crate::words::round_words;
 use std::fmt::Write;
 
 const FOLLOW: &str = include_str!("served/follow.js");
@@ -145,7 +146,7 @@ fn progress(input: &Input, standing: &Standing) -> Option<Block> {
     }
     let now = standing.under_way(contents).map(|trial| {
         let step = trial.steps.last().map_or_else(String::new, |(step, _)| format!(", `{step}` done"));
-        let (scenario, round, started) = (&trial.scenario, trial.round + 1, date(trial.started));
+        let (scenario, round, started) = (&trial.scenario, round_words(trial), date(trial.started));
         Block::Paragraph(format!("Under way: {scenario} in round {round}, since {started}{step}."))
     });
     let first = "No trial has finished yet; figures come with the first.";
@@ -153,6 +154,14 @@ fn progress(input: &Input, standing: &Standing) -> Option<Block> {
     let words = Block::Paragraph(format!("{}.", standing.words(contents)));
     let more = [words].into_iter().chain(now).chain(first).collect();
     Some(Block::Warning(format!("This study is {}.", standing.state), more))
+}
+
+/// The first sentence of an answer; of several workloads that of each, behind its heading.
+fn in_short(lines: &[String]) -> Vec<String> {
+    let is_heading = |line: &String| line.ends_with(':');
+    let first = lines.first().filter(|line| !is_heading(line)).cloned();
+    let others = lines.windows(2).filter(|pair| is_heading(&pair[0])).map(|pair| pair.join(" "));
+    first.into_iter().chain(others).collect()
 }
 
 /// A result in a list, with a link to its own page.
@@ -174,9 +183,25 @@ fn card(served: &Served) -> Block {
                 escape(standing.state),
                 escape(&standing.words(&input.contents))
             );
-            let said = answer(input).into_iter().find(|line| !line.ends_with(':')).unwrap_or_default();
-            let _ = write!(html, "<p><b>{}</b></p>", escape(&said));
+            for said in in_short(&answer(input)) {
+                let _ = write!(html, "<p><b>{}</b></p>", escape(&said));
+            }
         }
     }
     Block::Markup(html + "</section>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_short;
+
+    #[test]
+    fn the_list_has_the_answer_of_each_workload() {
+        let shown = |lines: &[&str]| in_short(&lines.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(shown(&["Pick xfs.", "It is the best."]), ["Pick xfs."]);
+        let two = ["oltp (more is better):", "Pick xfs.", "It is the best.", "tree:", "No winner yet."];
+        assert_eq!(shown(&two), ["oltp (more is better): Pick xfs.", "tree: No winner yet."]);
+        assert_eq!(shown(&[&["Yes: the limit is kept."][..], &two].concat()).len(), 3);
+        assert_eq!(shown(&[]), [""; 0]);
+    }
 }

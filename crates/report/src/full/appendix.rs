@@ -70,7 +70,7 @@ pub fn failures(input: &Input) -> Option<Block> {
     let mut blocks = vec![Block::Heading(2, "Failed trials".into())];
     for trial in failed.iter().take(FAILURES_MAX) {
         let failure = trial.failure.clone().unwrap_or_default();
-        let seen = format!("{}, round {}: failed in step `{}`", trial.scenario, trial.round + 1, failure.step);
+        let seen = format!("{}, round {}: failed in step `{}`", trial.scenario, round_words(trial), failure.step);
         let mut more = vec![Block::Paragraph(failure.causes.join(": "))];
         more.extend((!failure.log.is_empty()).then_some(Block::Code(failure.log)));
         blocks.push(Block::Warning(seen, more));

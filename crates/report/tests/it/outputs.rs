@@ -109,6 +109,10 @@ fn a_study_under_way_shows_ratios_to_the_baseline_round_by_round() {
     .assert_eq(&report::live(&scenarios, &rounds, 0.95, (80, 8)));
     let shown = report::live(&scenarios, &rounds[..1], 0.95, (80, 24));
     assert!(shown.contains("1.10×") && !shown.contains("1.10× ("), "one round has no interval: {shown}");
+    let stalled = [[None, None, None, None, Some(900.0), Some(0.0)].to_vec()];
+    let shown = report::live(&scenarios, &stalled, 0.95, (80, 24));
+    let place = |name: &str| shown.find(name).expect("it is shown");
+    assert!(place("disk") < place("memory"), "who stalled is not the fastest: {shown}");
 }
 
 #[test]

@@ -197,6 +197,19 @@ fn what_was_screened_out_is_no_hole_and_its_figures_are_nowhere() {
     assert!(answer.contains("Hole: 1 trial of the screen failed; it rests on the others."), "{answer}");
 }
 
+/// Rounds of the screen are counted from the first, as the study's own are.
+#[test]
+fn a_round_of_the_screen_is_called_so() {
+    let mut contents = contents(0, false);
+    contents.trials[0].state = TrialState::Failed;
+    contents.trials.last_mut().expect("of the screen").state = TrialState::Running;
+    let standing = report::Standing::of(&contents, true);
+    let source = report::served::Source { version_path: "/a/version", version: "1" };
+    let page = report::served::report(&input(contents), &standing, false, source);
+    assert!(page.contains("Under way: xfs · noatime in round 2, screen, since "), "{page}");
+    assert!(page.contains("ext4 · none, round 1, screen: failed in step"), "{page}");
+}
+
 /// What is no object ended the script, and the section to explore had its heading alone.
 #[test]
 fn a_page_after_a_screen_can_be_explored() {
