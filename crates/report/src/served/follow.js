@@ -4,6 +4,8 @@
   const status = bar.querySelector("span");
   const key = "surefoot " + location.pathname;
   let said = "· follows by itself";
+  // The same once more would be read out again.
+  const say = (words) => { if (status.textContent !== words) status.textContent = words; };
   const summary = (details) => details.querySelector("summary").textContent;
   // What was open and where one was, from before the page was loaded again.
   const kept = JSON.parse(sessionStorage.getItem(key) || "null");
@@ -23,11 +25,13 @@
     try {
       const answer = await fetch(bar.dataset.ask, { cache: "no-store" });
       const { version } = await answer.json();
-      status.textContent = said;
+      const isNewer = version !== bar.dataset.version;
       // Not while somebody types into a filter.
-      if (version !== bar.dataset.version && !document.activeElement.matches("input,select,textarea")) return again();
+      const isBusy = document.activeElement.matches("input,select,textarea");
+      if (isNewer && !isBusy) return again();
+      say(isNewer ? "· there is more, which comes once no field has the focus" : said);
     } catch {
-      status.textContent = "· surefoot serve does not answer; this page is as it was last";
+      say("· surefoot serve does not answer; this page is as it was last");
     }
     setTimeout(ask, 2000);
   };
