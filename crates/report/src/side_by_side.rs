@@ -9,7 +9,7 @@ use crate::flushing::{MARK, NAME_MARK};
 use crate::input::Input;
 use crate::number::{Scale, words};
 use crate::pivot::{Cell, Pivot};
-use crate::words::each_once;
+use crate::words::{beside, each_once};
 use analysis::row::Row;
 use analysis::view::Part;
 
@@ -73,13 +73,14 @@ fn section(parts: &[(&str, &Part)], id: &str) -> Block {
         labels.iter().map(|label| (*label, parts.iter().map(|(_, part)| cell(part, label)).collect())).collect();
     let largest =
         rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours).map(|ours| ours.max).fold(0.0, f64::max);
+    let scale = Scale::of(&first.metric, largest);
     let pivot = Pivot {
         title: crate::answer::heading(first),
-        metric: words(&first.metric.name),
+        metric: beside(&first.metric, &scale),
         columns: parts.iter().map(|(name, _)| *name).collect(),
         rows,
         source: "",
-        scale: Scale::of(&first.metric, largest),
+        scale,
     };
     let picture = levels::draw(&format!("side-{id}"), &pivot);
     let chart = picture.map(|picture| Block::Charts(Layout::Below, vec![Chart::new(picture, "")]));

@@ -1,6 +1,6 @@
 //! What is said of a value: each kind has its words beside the sentences about it; here are those that sentences share.
 
-use crate::number::{count, words};
+use crate::number::{Scale, count, words};
 pub use analysis::each_once;
 use analysis::judge::short_factor;
 use analysis::view::Part;
@@ -74,6 +74,18 @@ pub fn quantity_of(metric: &Metric) -> String {
     if kept.is_empty() { name.clone() } else { kept.join(" ") }
 }
 
+/// The metric's name beside values in the units of this scale: without its own unit of time, where they are shown in another one.
+pub fn beside(metric: &Metric, scale: &Scale) -> String {
+    let name = words(&metric.name);
+    let own = match metric.unit.as_ref() {
+        "µs" => "microseconds",
+        "s" => "seconds",
+        _ => return name,
+    };
+    let kept: Vec<&str> = name.split(' ').filter(|word| *word != own).collect();
+    if scale.unit == metric.unit || kept.is_empty() { name } else { kept.join(" ") }
+}
+
 /// As a sentence begins.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -136,5 +148,25 @@ pub fn or_list<T: AsRef<str>>(names: &[T]) -> String {
             format!("{} or {}", init.join(", "), last.as_ref())
         }
         _ => and_list(names),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::metric::Direction;
+
+    /// "latency microseconds p99, ms" had stood below axes.
+    #[test]
+    fn a_name_does_not_contradict_the_unit_beside_it() {
+        let shown = |name: &'static str, unit: &'static str, largest: f64| {
+            let metric = Metric::new(name, unit, Direction::Less);
+            beside(&metric, &Scale::of(&metric, largest))
+        };
+        assert_eq!(shown("latency_microseconds_p99", "µs", 45_000.0), "latency p99");
+        assert_eq!(shown("latency_microseconds_p99", "µs", 450.0), "latency microseconds p99");
+        assert_eq!(shown("elapsed_seconds", "s", 0.002), "elapsed");
+        assert_eq!(shown("seconds", "s", 0.002), "seconds");
+        assert_eq!(shown("write_bytes", "B", 1e9), "write bytes");
     }
 }

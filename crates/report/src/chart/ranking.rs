@@ -6,6 +6,7 @@ use super::{Anchor, Axis, Picture, Svg, TEXT, WIDTH, fitted, fitted_names, width
 use crate::errors;
 use crate::flushing::Marked as _;
 use crate::number::{Scale, words};
+use crate::words::beside;
 use analysis::row::Row;
 use analysis::view::Part;
 
@@ -48,10 +49,9 @@ pub fn axis_title(part: &Part, logarithmic: bool) -> String {
     // "transactions per second, 1/s" says it twice.
     let scale = Scale::of_part(part);
     let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
-    let scale = if logarithmic { ", log" } else { "" };
-    let name =
-        fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
-    format!("{name}{unit}{scale} · {better}")
+    let log = if logarithmic { ", log" } else { "" };
+    let room = WIDTH - (unit.len() + log.len() + better.len() + 4) as f64 * TEXT * 0.6;
+    format!("{}{unit}{log} · {better}", fitted(&beside(&part.metric, &scale), room))
 }
 
 /// What is said after a name.

@@ -8,7 +8,8 @@ use crate::chart::latency;
 use crate::flushing::{DAGGER_NOTE, MARK};
 use crate::input::{Input, Line};
 use crate::marks;
-use crate::number::{Scale, rounded, words};
+use crate::number::{Scale, rounded};
+use crate::words::beside;
 use analysis::levels::{Factor, factors};
 use analysis::marks::{Kind, Marks};
 use analysis::means::is_own;
@@ -156,7 +157,7 @@ fn metrics(input: &Input, view: &View) -> Vec<Value> {
         };
         found.push(json!({
             "name": name,
-            "words": words(name),
+            "words": beside(metric, &scale),
             "unit": scale.unit,
             "better": metric.direction,
             "claimed": is_primary(name),
@@ -247,7 +248,7 @@ fn one_series(name: &str, input: &Input, letters_max: usize, points: usize) -> O
     let drawn = most.div_ceil(step);
     let sample = (drawn < most).then(|| format!("Lines of {drawn} of {most} runs a scenario, spread evenly."));
     Some(json!({
-        "name": name, "words": words(name), "unit": scale.unit,
+        "name": name, "words": beside(&metric, &scale), "unit": scale.unit,
         "low": scale.apply(low), "high": scale.apply(high), "sample": sample, "lines": found,
     }))
 }

@@ -3,8 +3,8 @@
 use crate::answer;
 use crate::document::{Block, Cell, Columns, head, number_cell};
 use crate::input::{Counting, Input};
-use crate::number::{Scale, date, words};
-use crate::words::round_words;
+use crate::number::{Scale, date};
+use crate::words::{beside, round_words};
 use analysis::view::{Part, View};
 use ledger::model::{RunRow, Trial, TrialState};
 use observe::metric::{Direction, Metric};
@@ -119,7 +119,7 @@ fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], short: &ShortNames) -
     let table = metrics.iter().fold(table, |table, metric| {
         let largest = runs.iter().filter_map(|(_, run)| value(run, metric)).fold(0.0, |a: f64, b| a.max(b.abs()));
         let scale = Scale::of(metric, largest);
-        table.column(head(&format!("{}{}", words(&metric.name), scale.after_name())), |(_, run)| {
+        table.column(head(&format!("{}{}", beside(metric, &scale), scale.after_name())), |(_, run)| {
             value(run, metric).map_or_else(Cell::default, |value| number_cell(&scale.number(value), value))
         })
     });

@@ -7,8 +7,8 @@ use crate::document::{
 };
 use crate::flushing::{self, MARK, Marked as _};
 use crate::input::Input;
-use crate::number::{Scale, figure, p_words, percent, percent_rounded_up, ratio_ends, ratio_precise, words};
-use crate::words::Words as _;
+use crate::number::{Scale, figure, p_words, percent, percent_rounded_up, ratio_ends, ratio_precise};
+use crate::words::{Words as _, beside};
 use crate::{errors, health, notes, pivot, safety};
 use analysis::claim::{Claim, Subject};
 use analysis::flushing::Flushing;
@@ -139,9 +139,10 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
     let table = Columns::of(id, &rows).words("scenario", |row| row.marked());
     let table = names.iter().fold(table, |table, name| {
         let largest = means.values().filter_map(|values| values.get(*name)).fold(0.0f64, |a, b| a.max(b.abs()));
-        let scale = Scale::of(input.contents.metrics.get(*name).unwrap_or(&unknown(name)), largest);
+        let metric = input.contents.metrics.get(*name).cloned().unwrap_or_else(|| unknown(name));
+        let scale = Scale::of(&metric, largest);
         let value = |row: &Row| means[row.label.as_str()].get(*name).copied();
-        let head = format!("{}{}", words(name), scale.after_name());
+        let head = format!("{}{}", beside(&metric, &scale), scale.after_name());
         table.figures(&head, |row| value(row), |value| scale.number(value))
     });
     table.table()

@@ -6,7 +6,8 @@ use crate::document::{
     Block, Cell, Chart, Document, Layout, Table, Tone, head, number_cell, page, word_cell, word_head,
 };
 use crate::flushing::NAME_MARK;
-use crate::number::{Scale, words};
+use crate::number::Scale;
+use crate::words::beside;
 use stats::Verdict;
 
 const TITLE: &str = "Results over time";
@@ -34,7 +35,8 @@ fn figures(id: &str, series: &Series, workload: &Workload) -> Vec<Block> {
         workload.labels.iter().map(|label| history::Line { label, centres: centres(label) }).collect();
     // The day is enough for a picture.
     let dates: Vec<String> = (0..series.results.len()).map(|at| series.when(at).chars().take(10).collect()).collect();
-    let (scale, metric) = (&Scale::of_part(workload.part), words(&workload.part.metric.name));
+    let scale = &Scale::of_part(workload.part);
+    let metric = beside(&workload.part.metric, scale);
     let left_out = lines.len().saturating_sub(history::LINES_MAX);
     let note = if left_out > 0 { format!("{left_out} more scenarios in the table.") } else { String::new() };
     let picture = history::draw(&format!("history-{id}"), &lines, &dates, scale, &metric);
