@@ -1,5 +1,6 @@
 //! How far a study has come.
 
+use crate::words::counted;
 use ledger::model::{Contents, Phase, Session, Trial, TrialState};
 use ledger::reasons::NO_IMAGES;
 use settings::quantity::format_seconds;
@@ -60,12 +61,15 @@ impl Standing {
         let analysis = &contents.study.analysis;
         let place = if self.rounds == 0 && self.screen_rounds > 0 {
             format!("screen {} of {}", self.screen_rounds, analysis.screen_rounds)
+        } else if analysis.rounds_min == analysis.rounds_max {
+            format!("round {} of {}", self.rounds, analysis.rounds_max)
         } else {
             format!("round {} of {} to {}", self.rounds, analysis.rounds_min, analysis.rounds_max)
         };
-        let Standing { finished, failed, .. } = self;
-        let (scenarios, time) = (contents.scenarios.len(), format_seconds(self.seconds));
-        format!("{scenarios} scenarios, {place}, {finished} trials finished, {failed} failed, {time} of trials")
+        let finished = counted(self.finished as u64, "trial");
+        let scenarios = counted(contents.scenarios.len() as u64, "scenario");
+        let (failed, time) = (self.failed, format_seconds(self.seconds));
+        format!("{scenarios}, {place}, {finished} finished, {failed} failed, {time} of trials")
     }
 
     /// The trial under way.

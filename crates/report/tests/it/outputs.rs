@@ -171,3 +171,14 @@ fn a_study_gets_the_tables_that_it_asks_for() {
     let text = report::terminal(&input, 100, false);
     assert!(text.contains("No run has transaction per second so far") && !text.contains("Median over"), "{text}");
 }
+
+#[test]
+fn one_of_each_is_no_plural() {
+    let mut table = fixture::filesystems_and_buffers();
+    table.rows.truncate(1);
+    table.rows[0].values.truncate(1);
+    let mut contents = fixture::contents(&table);
+    (contents.study.analysis.rounds_min, contents.study.analysis.rounds_max) = (1, 1);
+    let said = report::Standing::of(&contents, false).words(&contents);
+    assert!(said.starts_with("1 scenario, round 1 of 1, 1 trial finished, 0 failed, "), "{said}");
+}
