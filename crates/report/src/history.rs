@@ -115,7 +115,7 @@ impl Series {
         let ((_, before), (_, now)) = (&self.results[at - 1], &self.results[at]);
         let changes = changes(before, now);
         let shown = changes.iter().filter(|(_, change)| change.is_shown());
-        let told: Vec<String> = shown.map(|((workload, label), change)| self.told(workload, label, change)).collect();
+        let told: Vec<String> = shown.map(|(scenario, change)| self.told(at, scenario, change)).collect();
         let what = if !changes.values().any(|change| change.verdict.is_some()) {
             format!("no change could be shown, as no scenario has {ROUNDS_FOR_CLAIMS} rounds in both")
         } else if told.is_empty() {
@@ -143,19 +143,19 @@ impl Series {
         let seen: BTreeSet<(String, String)> = shown.map(|(scenario, _)| scenario).collect();
         let all = changes(&self.results[0].1, &self.results[last].1);
         let crept = all.iter().filter(|(scenario, change)| change.is_shown() && !seen.contains(scenario));
-        let told: Vec<String> = crept.map(|((workload, label), change)| self.told(workload, label, change)).collect();
+        let told: Vec<String> = crept.map(|(scenario, change)| self.told(last, scenario, change)).collect();
         let span = format!("From {} to {}", self.when(0), self.when(last));
         (!told.is_empty())
             .then(|| format!("{span}, in steps too small to be shown one by one, {}.", first_of(&told, TOLD_MAX, ", ")))
     }
 
-    /// "xfs · 512MB became 12 % slower (95 % interval 8.1–16 %)".
-    fn told(&self, workload: &str, label: &str, change: &Change) -> String {
-        let parts = &self.results[0].1.view().parts;
-        let metric = parts.iter().find(|part| part.workload == workload).map(|part| &part.metric);
+    /// "xfs · 512MB became 12 % slower (95 % interval 8.1–16 %)", in the result at this place, whose confidence the change was held to.
+    fn told(&self, at: usize, (workload, label): &(String, String), change: &Change) -> String {
+        let view = self.results[at].1.view();
+        let metric = view.parts.iter().find(|part| part.workload == *workload).map(|part| &part.metric);
         let unit = metric.map_or("", |metric| metric.unit.as_ref());
-        let of = if parts.len() > 1 { format!("{workload}: ") } else { String::new() };
-        let (sure, ends) = (percent(self.results[0].1.view().confidence), ends(change));
+        let of = if view.parts.len() > 1 { format!("{workload}: ") } else { String::new() };
+        let (sure, ends) = (percent(view.confidence), ends(change));
         let size = percent((change.ratio - 1.0).abs());
         let word = |up: &str, down: &str| if change.ratio > 1.0 { up.to_string() } else { down.to_string() };
         let what = match unit {

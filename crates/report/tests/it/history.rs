@@ -54,6 +54,17 @@ fn what_got_slower_after_an_upgrade_is_said_with_what_changed() {
     );
 }
 
+/// Of a workload that the first result lacks it had been said that it "became lower", at the first result's confidence.
+#[test]
+fn a_change_is_said_as_the_result_has_it_in_which_it_came() {
+    let mut first = result(0.0, "", 1.0, "6.1", "15");
+    first.contents.scenarios.iter_mut().for_each(|scenario| scenario.workload = "tree".into());
+    let mut last = result(2.0, "xfs · 128M", 0.88, "6.1", "15");
+    last.contents.study.analysis.confidence = 0.99;
+    let text = history(vec![first, result(1.0, "", 1.0, "6.1", "15"), last]).text();
+    assert!(text.contains("xfs · 128M became 12.0 % slower (99 % interval "), "{text}");
+}
+
 #[test]
 fn equal_days_and_differences_below_the_margin_are_no_change() {
     let text = history(vec![result(0.0, "", 1.0, "6.1", "15"), result(1.0, "", 0.99, "6.1", "15")]).text();
