@@ -11,11 +11,13 @@ mod request;
 use crate::cli::ServeArgs;
 use crate::failure::{Failure, Status};
 use crate::verbs::report::unreadable;
-use anyhow::Context as _;
+use crate::verbs::status::results_in;
+use anyhow::{Context as _, anyhow};
 use ledgers::Ledger;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Connections at a time. A browser opens six to a host, some of them ahead of need.
@@ -34,6 +36,7 @@ pub fn run(args: &ServeArgs) -> Result<Status, Failure> {
     for path in args.results.iter().filter(|path| !path.is_dir()) {
         ledger::Reader::open_untouched(path).map_err(|error| unreadable(error.into()))?;
     }
+    args.results.iter().filter(|path| path.is_dir()).try_for_each(|folder| require_fleet(folder))?;
     let ledgers = ledgers::named(&args.results);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
         .with_context(|| format!("cannot listen on 127.0.0.1:{}", args.port))
@@ -47,6 +50,18 @@ pub fn run(args: &ServeArgs) -> Result<Status, Failure> {
         }
     });
     Ok(Status::Answered)
+}
+
+/// A folder is a fleet's, also where no member has shown anything yet; that of other results would be shown as a fleet without members.
+fn require_fleet(folder: &Path) -> Result<(), Failure> {
+    let members = |path: &PathBuf| ledger::Reader::open_untouched(path).and_then(|reader| reader.members()).ok();
+    let files = results_in(folder).unwrap_or_default();
+    let known: Vec<bool> = files.iter().filter_map(members).map(|found| !found.is_empty()).collect();
+    if known.is_empty() || known.contains(&true) {
+        return Ok(());
+    }
+    let error = anyhow!("the folder {} holds results, and none of a fleet's members", folder.display());
+    Err(Failure::new(Status::BadStudy, error).hint(format!("name the files: {}", folder.join("*.surefoot").display())))
 }
 
 fn accept_for_ever(listener: &TcpListener, port: u16, ledgers: &[Ledger]) {

@@ -248,6 +248,7 @@ fn a_ledger_that_goes_breaks_or_comes_back_is_said() {
     check(&server.get("/mail"), "200", &["Pick xfs"]);
     drop(server);
     world.surefoot(&["serve", "gone.surefoot"]).status(2).says("gone.surefoot");
+    world.surefoot(&["serve", "."]).status(2).says("none of a fleet's members").says("name the files: ./*.surefoot");
 }
 
 #[test]
