@@ -83,7 +83,8 @@ fn section(parts: &[(&str, &Part)], id: &str) -> Block {
         scale,
     };
     let picture = levels::draw(&format!("side-{id}"), &pivot);
-    let chart = picture.map(|picture| Block::Charts(Layout::Below, vec![Chart::new(picture, "")]));
+    let chart =
+        picture.map(|picture| Block::Charts(Layout::Below, vec![Chart::new(picture, levels::left_out(&pivot))]));
     let marked = format!(" † and ({MARK}): commits were acknowledged without flushes.");
     let marked = if pivot.is_marked() { marked.as_str() } else { "" };
     let note = Block::Note(format!("Geometric means with their intervals.{marked}"));

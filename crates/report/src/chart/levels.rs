@@ -1,7 +1,7 @@
 //! A metric by the levels of two factors: a block for each level of one, in it a mark with its interval for each of the other.
 
 use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names};
-use crate::pivot::Pivot;
+use crate::pivot::{Cell, Pivot};
 
 const LINE: f64 = 18.0;
 const HEAD: f64 = 22.0;
@@ -22,9 +22,8 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
     let axis = Axis::fitting(scale.apply(low), scale.apply(high), 14.0, WIDTH - VALUE);
     let mut svg = Svg::new(id);
     let top = svg.legend(&pivot.columns, |svg, column, x, y| svg.mark(column, x + 6.0, y + 6.0, 5.0, 1.0, ""));
-    let blocks: Vec<_> =
-        pivot.rows.iter().filter(|(_, cells)| cells.iter().any(|cell| cell.ours.is_some())).take(BLOCKS_MAX).collect();
-    let lines = |cells: &[crate::pivot::Cell]| cells.iter().filter(|cell| cell.ours.is_some()).count();
+    let blocks: Vec<_> = blocks(pivot).take(BLOCKS_MAX).collect();
+    let lines = |cells: &[Cell]| cells.iter().filter(|cell| cell.ours.is_some()).count();
     let height: f64 = blocks.iter().map(|(_, cells)| HEAD + LINE * lines(cells) as f64).sum();
     let bottom = top + height;
     svg.ticks_across(&axis, 4, (top, bottom), 0.0);
@@ -55,4 +54,17 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
     let logarithmic = if axis.is_logarithmic() { ", log" } else { "" };
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("{}{unit}{logarithmic}", pivot.metric));
     Some(svg.finish(WIDTH, bottom + 42.0, &pivot.title, "Marks are geometric means, lines their intervals."))
+}
+
+/// Said below the chart where it leaves blocks out.
+pub fn left_out(pivot: &Pivot) -> String {
+    match blocks(pivot).count() {
+        all if all > BLOCKS_MAX => format!(" The first {BLOCKS_MAX} of {all} are drawn; the table has all."),
+        _ => String::new(),
+    }
+}
+
+/// Those with a figure.
+fn blocks<'a>(pivot: &'a Pivot<'a>) -> impl Iterator<Item = &'a (&'a str, Vec<Cell>)> {
+    pivot.rows.iter().filter(|(_, cells)| cells.iter().any(|cell| cell.ours.is_some()))
 }

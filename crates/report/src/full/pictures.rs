@@ -69,11 +69,16 @@ fn ranking(i: usize, part: &Part, view: &View) -> Option<Chart> {
 /// Every claim with its interval.
 fn forest(i: usize, part: &Part, view: &View) -> Option<Chart> {
     let picture = forest::draw(&format!("forest-{i}"), part, view.margin)?;
-    let caption = format!(
+    let mut caption = format!(
         "Ratios with their {} intervals. Inside the band (±{}) a difference does not matter; an interval across the dashed line shows none.",
         percent(view.confidence),
         percent(view.margin)
     );
+    let claims = part.judgement.claims.len();
+    if claims > forest::ROWS_MAX {
+        let _ =
+            write!(caption, " The first {} of {claims} comparisons are drawn; the table has all.", forest::ROWS_MAX);
+    }
     let is_marked =
         part.judgement.claims.iter().any(|claim| flushing::marks(part, claim).iter().any(|mark| !mark.is_empty()));
     Some(Chart::new(picture, format!("{caption}{}", dagger_note(is_marked))))
@@ -87,7 +92,8 @@ fn dagger_note(is_marked: bool) -> String {
 pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<Block> {
     let picture = chart::levels::draw(&format!("levels-{i}"), pivot)?;
     let caption = format!("Geometric means over rounds with their {} intervals.", percent(confidence));
-    let chart = Chart::new(picture, format!("{caption}{}", dagger_note(pivot.is_marked())));
+    let left_out = chart::levels::left_out(pivot);
+    let chart = Chart::new(picture, format!("{caption}{left_out}{}", dagger_note(pivot.is_marked())));
     Some(Block::Charts(Layout::Below, vec![chart]))
 }
 
@@ -351,9 +357,15 @@ fn cpu(i: usize, part: &Part, input: &Input) -> Option<Chart> {
     }
     let title = format!("{}: where the CPU went", part.workload);
     let picture = shares::draw(&format!("cpu-{i}"), (&title, CPU_BARS), &CPU_KINDS, &bars)?;
+    let measured = part.measured().count();
+    let some = if measured > BARS_MAX {
+        format!(" The best {BARS_MAX} of {measured} scenarios are drawn.")
+    } else {
+        String::new()
+    };
     let caption =
         "Where the CPU went, mean over all runs. Much idle and iowait: the device is the limit; little: the CPU is.";
-    Some(Chart::new(picture, caption))
+    Some(Chart::new(picture, format!("{caption}{some}")))
 }
 
 /// Each trial against the wall clock.

@@ -171,3 +171,24 @@ fn the_page_has_what_makes_a_repetition_the_same() {
     });
     assert!(report::html(&input).contains("--set design.turn=1500ms"));
 }
+
+/// More than a picture has room for is no less there for not being drawn.
+#[test]
+fn charts_say_what_they_leave_out() {
+    // Without levels, of which all pairs would be compared.
+    let rows = (0..71).map(|n| {
+        let values = [1.0, 1.01, 0.99, 1.0].map(|noise| f64::from(1000 + n) * noise);
+        Row { levels: Vec::new(), ..Row::new(&format!("fs{n}"), &values) }
+    });
+    let table = fixture::Table { rows: rows.collect(), ..fixture::filesystems_and_buffers() };
+    let contents = fixture::contents(&table);
+    let html = report::html(&report::Input::new(contents.clone(), Default::default()));
+    assert!(html.contains(" The best 40 of 71 scenarios are drawn.</figcaption>"), "where the CPU went");
+    assert!(html.contains(" The first 60 of 70 comparisons are drawn; the table has all."));
+    let [first, second] = [contents.clone(), contents].map(|one| report::Input::new(one, Default::default()));
+    let standing = report::Standing::of(&first.contents, false);
+    let served = [("a", &first), ("b", &second)]
+        .map(|(name, input)| report::served::Served { name, results: Ok((input, &standing)) });
+    let source = report::served::Source { version_path: "/all/version", version: "1" };
+    assert!(report::served::all(&served, source).contains("The first 30 of 71 are drawn; the table has all."));
+}
