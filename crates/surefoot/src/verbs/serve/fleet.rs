@@ -27,7 +27,8 @@ fn of_files(folder: &Path) -> String {
     format!("{}-{:x}", files.len(), hasher.finish())
 }
 
-fn moment(is_over: bool) -> String {
+/// Another word each while, as long as something may change that no file tells of.
+pub fn moment(is_over: bool) -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     if is_over { "over".into() } else { now.map_or(0, |time| time.as_secs() / SECONDS_MAX).to_string() }
 }

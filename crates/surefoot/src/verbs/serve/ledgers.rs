@@ -69,13 +69,14 @@ pub fn joined<'a>(versions: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Ledger {
-    /// The version there is now.
+    /// The version there is now. What could not be read is looked at again after a while, as that may have been for want of descriptors, say.
     pub fn version(&self) -> String {
-        if !self.is_fleet {
-            return ledger::stamp(&self.path);
+        let last = lock(&self.last).clone();
+        match last {
+            last if self.is_fleet => fleet::version(&self.path, last.is_some_and(|last| last.is_over)),
+            Some(last) if !last.is_readable => unread(&ledger::stamp(&self.path)),
+            _ => ledger::stamp(&self.path),
         }
-        let is_over = lock(&self.last).as_ref().is_some_and(|last| last.is_over);
-        fleet::version(&self.path, is_over)
     }
 
     /// The file as it is now, or as it was a moment ago while somebody reads it.
@@ -110,14 +111,15 @@ impl Ledger {
         let mut tries = 0;
         let (version, results) = loop {
             tries += 1;
-            let version = self.version();
+            let version = ledger::stamp(&self.path);
             let results = self.results();
             // The log of a run under way grows while it is read, which SQLite takes care of; a file at rest must stay so.
             let is_sure = results.is_ok() && ledger::is_held(&self.path);
-            if is_sure || tries == READS_MAX || self.version() == version {
+            if is_sure || tries == READS_MAX || ledger::stamp(&self.path) == version {
                 break (version, results);
             }
         };
+        let version = if results.is_ok() { version } else { unread(&version) };
         let version_path = format!("/{}/version", self.name);
         let source = Source { version_path: &version_path, version: &version };
         let page = match &results {
@@ -138,6 +140,11 @@ impl Ledger {
     }
 }
 
+/// The version of a file that could not be read.
+fn unread(stamp: &str) -> String {
+    format!("{stamp}-{}", fleet::moment(false))
+}
+
 /// What a thread that panicked left is a whole reading, or none.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -146,6 +153,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With the file's own stamp its page had promised to look again, and never did.
+    #[test]
+    fn what_could_not_be_read_is_looked_at_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mail.surefoot");
+        std::fs::write(&path, "no results").expect("written");
+        let ledgers = named(std::slice::from_ref(&path));
+        let reading = ledgers[0].reading(false);
+        assert!(!reading.is_readable && reading.version.starts_with(&ledger::stamp(&path)));
+        assert_ne!(reading.version, ledger::stamp(&path));
+    }
 
     #[test]
     fn names_are_plain_and_apart() {
