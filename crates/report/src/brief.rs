@@ -99,7 +99,7 @@ fn scenarios(part: &Part, view: &View) -> Table {
     let by_settings = |row: &Row| if any_is_cut { power_cut(row) } else { String::new() };
     let per_commit = |row: &Row| row.flushing.as_ref().map(|flushing| figure(flushing.per_commit()));
     let bound_by = |row: &Row| row.ceiling.as_ref().filter(|_| any_is_bound).map(ceilings::cell);
-    let interval = |row: &Row| row.centre.map(|centre| scale.between(centre.low, centre.high));
+    let interval = |row: &Row| row.centre.and_then(|centre| scale.interval(&centre));
     let dropped = |row: &Row| row.dropped_after().map(|rounds| format!("after round {rounds}"));
     let stalled = |row: &Row| row.stalls.map(|stalls| format!("{} of {} runs", stalls.runs, stalls.of));
     let mean = |row: &Row| row.centre.map(|centre| mean(row, centre, part));

@@ -2,6 +2,7 @@
 //!
 //! The only place that turns a float into text for the terminal and the page; machine output keeps all digits.
 
+use analysis::row::Centre;
 use analysis::view::Part;
 use observe::metric::Metric;
 
@@ -75,9 +76,15 @@ impl Scale {
         format!("{}–{}", self.number(low), self.number(high))
     }
 
-    /// A value and its interval behind it.
+    /// A mean's interval; none of one value, or where the load stalled: no width would look like certainty.
+    pub fn interval(&self, centre: &Centre) -> Option<String> {
+        (centre.low < centre.high).then(|| self.between(centre.low, centre.high))
+    }
+
+    /// A value and its interval behind it, where it has one.
     pub fn with_interval(&self, value: f64, low: f64, high: f64) -> String {
-        format!("{} ({})", self.with_unit(value), self.between(low, high))
+        let value = self.with_unit(value);
+        if low < high { format!("{value} ({})", self.between(low, high)) } else { value }
     }
 
     /// The unit behind what is measured in it: ", ms"; nothing where it has none.
@@ -326,6 +333,16 @@ mod tests {
         assert_eq!(shown(1.4, 1.44), "1.40–1.44");
         assert_eq!(ratio_ends((1.0003, 1.05), ratio_precise), ["1.0003", "1.0500"]);
         assert_eq!(shown(1.0 + 1e-9, 2.0), "1.00–2.00", "that near nothing tells them apart");
+    }
+
+    #[test]
+    fn one_value_has_no_interval() {
+        let scale = Scale::of(&Metric::new("transactions_per_second", "1/s", Direction::More), 1000.0);
+        let interval =
+            |values: &[f64]| scale.interval(&analysis::row::centre(values.to_vec(), 0.95).expect("there are values"));
+        assert_eq!([&[1000.0][..], &[1000.0, 0.0]].map(interval), [None, None]);
+        assert!(interval(&[1000.0, 1010.0]).is_some());
+        assert_eq!(scale.with_interval(1000.0, 1000.0, 1000.0), "1,000 1/s");
     }
 
     #[test]

@@ -97,10 +97,9 @@ fn table(pivot: &Pivot, id: &str) -> Table {
     let mut table = Table::new(format!("table-{id}"), heads);
     let figure = |cell: &Cell| {
         let Some(ours) = cell.ours else { return no_cell() };
-        let number = |value: f64| pivot.scale.number(value);
         let mark = if cell.does_not_flush { NAME_MARK } else { "" };
-        let mean = pivot.scale.with_unit(ours.mean);
-        number_cell(&format!("{mean} ({}–{}){mark}", number(ours.low), number(ours.high)), ours.mean)
+        let mean = pivot.scale.with_interval(ours.mean, ours.low, ours.high);
+        number_cell(&format!("{mean}{mark}"), ours.mean)
     };
     for (label, cells) in &pivot.rows {
         table.row([word_cell(label)].into_iter().chain(cells.iter().map(figure)));

@@ -201,7 +201,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     let mean = |row: &Row| row.centre.map_or_else(Cell::default, |centre| figure(row, centre));
     let interval = |centre: Centre| match centre.count {
         1 => "one trial".into(),
-        _ => scale.between(centre.low, centre.high),
+        _ => scale.interval(&centre).unwrap_or_default(),
     };
     let ratio = |row: &Row, first: &Row| {
         if first.label == row.label {
@@ -259,7 +259,7 @@ fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table
     let measured = |part: &Part| part.pick()?.centre;
     let interval = |part: &Part| measured(part).filter(|centre| !is_choice && centre.count > 1);
     let with_unit = |part: &Part| Some(Scale::of_part(part).with_unit(measured(part)?.mean));
-    let between = |part: &Part| interval(part).map(|centre| Scale::of_part(part).between(centre.low, centre.high));
+    let between = |part: &Part| interval(part).and_then(|centre| Scale::of_part(part).interval(&centre));
     let shown = &parts[..room.rows.min(parts.len())];
     let what = Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) };
     let table = Columns::of("answer", shown)

@@ -65,7 +65,9 @@ pub fn claims(i: usize, part: &Part, view: &View) -> Option<Block> {
 pub fn scenarios(i: usize, part: &Part, view: &View) -> Block {
     let scale = Scale::of_part(part);
     let number = |value: f64| scale.number(value);
-    let interval = |centre: Centre| number_cell(&scale.between(centre.low, centre.high), centre.high / centre.low);
+    let interval = |centre: Centre| {
+        scale.interval(&centre).map_or_else(no_cell, |ends| number_cell(&ends, centre.high / centre.low))
+    };
     let claim = |row: &Row| part.claim_of(&row.label);
     let verdict = |row: &Row| claim(row).map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part));
     let with_flushes = part.rows.iter().any(|row| row.flushing.is_some());

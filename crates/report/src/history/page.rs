@@ -3,7 +3,7 @@
 use super::{History, LIMITS, Series, Workload, changes, words as change_words};
 use crate::chart::history;
 use crate::document::{
-    Block, Cell, Chart, Document, Layout, Table, Tone, head, number_cell, page, word_cell, word_head,
+    Block, Cell, Chart, Document, Layout, Table, Tone, head, no_cell, number_cell, page, word_cell, word_head,
 };
 use crate::flushing::NAME_MARK;
 use crate::number::Scale;
@@ -69,7 +69,7 @@ fn table(id: &str, series: &Series, workload: &Workload) -> Table {
                 word_cell(label),
                 word_cell(&series.when(at)),
                 number_cell(&format!("{}{mark}", scale.with_unit(centre.mean)), centre.mean),
-                number_cell(&scale.between(centre.low, centre.high), centre.low),
+                scale.interval(&centre).map_or_else(no_cell, |ends| number_cell(&ends, centre.low)),
                 number_cell(&centre.count.to_string(), centre.count as f64),
                 to(at.checked_sub(1)),
                 to((at > 0).then_some(0)),

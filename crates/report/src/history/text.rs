@@ -4,6 +4,7 @@ use super::{History, LIMITS, Series, changes, words};
 use crate::document::printable;
 use crate::flushing::NAME_MARK;
 use crate::number::Scale;
+use crate::words::counted;
 use std::fmt::Write;
 
 impl History {
@@ -36,16 +37,16 @@ fn table(out: &mut String, series: &Series) {
                     change.map_or_else(String::new, |change| format!("  {}", words(&change)))
                 };
                 let scale = &Scale::of_part(workload.part);
+                let interval = scale.interval(&centre).map_or_else(String::new, |ends| format!("{ends}, "));
+                let rounds = counted(centre.count as u64, "round");
                 let change = if at == 0 { String::new() } else { to(at - 1) };
                 let first = if at < 2 { String::new() } else { format!(" |{}", to(0)) };
                 let _ = writeln!(
                     out,
-                    "    {}  {}{} ({}, {} rounds){change}{first}  {}",
+                    "    {}  {}{} ({interval}{rounds}){change}{first}  {}",
                     series.when(at),
                     scale.with_unit(centre.mean),
                     if row.does_not_flush() { NAME_MARK } else { "" },
-                    scale.between(centre.low, centre.high),
-                    centre.count,
                     printable(name)
                 );
             }
