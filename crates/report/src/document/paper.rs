@@ -143,13 +143,18 @@ impl Sheets<'_> {
         }
     }
 
-    /// A label with what is said after it, by its short name.
+    /// A label, or two that are held against each other, with what is said after it, by its short name.
     fn shortened(&self, cell: &str) -> String {
-        let labels = self.short_names.iter().filter(|(label, _)| cell.starts_with(label.as_str()));
-        match labels.max_by_key(|(label, _)| label.len()) {
-            Some((label, short)) => format!("{short}{}", &cell[label.len()..]),
-            None => cell.into(),
-        }
+        let is_end = |rest: &str| rest.is_empty() || [";", " (", " in "].iter().any(|begin| rest.starts_with(begin));
+        let of_one = |side: &str| {
+            let all = self.short_names.iter();
+            let known = all.filter_map(|(label, short)| Some((side.strip_prefix(label.as_str())?, short)));
+            let longest = known.filter(|&(rest, _)| is_end(rest)).min_by_key(|(rest, _)| rest.len());
+            longest.map(|(rest, short)| format!("{short}{rest}"))
+        };
+        // A side by its number and the other by its name would be two kinds of things.
+        let sides: Option<Vec<String>> = cell.split(" vs ").map(of_one).collect();
+        sides.map_or_else(|| cell.into(), |sides| sides.join(" vs "))
     }
 
     /// A chart beside those before it; the caption stands below its last piece.
@@ -228,6 +233,22 @@ mod tests {
         let found: Vec<_> = found["description"]["blocks"].as_array().expect("blocks").iter().map(of).collect();
         let name = json!("S2 (baseline)");
         assert_eq!(found, [(6, json!(false), name.clone(), json!("1.1")), (5, json!(false), name, json!("1.6"))]);
+    }
+
+    #[test]
+    fn both_sides_of_a_comparison_are_called_by_their_numbers() {
+        let names = [("a", "S1"), ("a · b", "S2"), ("a (control)", "S3")];
+        let names = names.map(|(label, name)| (label.to_string(), name.to_string())).into();
+        let sheets = Sheets { short_names: &names, files: BTreeMap::new(), blocks: Vec::new(), beside: Vec::new() };
+        assert_eq!(
+            sheets.shortened("a · b vs a (filesystem); one trial was disturbed"),
+            "S2 vs S1 (filesystem); one trial was disturbed"
+        );
+        assert_eq!(sheets.shortened("a (baseline)"), "S1 (baseline)");
+        assert_eq!(sheets.shortened("a (control) vs a in the new rounds"), "S3 vs S1 in the new rounds");
+        for other in ["a vs c", "a · c", "ab", ""] {
+            assert_eq!(sheets.shortened(other), other);
+        }
     }
 
     #[test]
