@@ -145,7 +145,7 @@ impl Sheets<'_> {
 
     /// A label, or two that are held against each other, with what is said after it, by its short name.
     fn shortened(&self, cell: &str) -> String {
-        let is_end = |rest: &str| rest.is_empty() || [";", " (", " in "].iter().any(|begin| rest.starts_with(begin));
+        let is_end = |rest: &str| rest.is_empty() || [";", " (", " in "].iter().any(|begin| rest.starts_with(*begin));
         let of_one = |side: &str| {
             let all = self.short_names.iter();
             let known = all.filter_map(|(label, short)| Some((side.strip_prefix(label.as_str())?, short)));
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn both_sides_of_a_comparison_are_called_by_their_numbers() {
         let names = [("a", "S1"), ("a · b", "S2"), ("a (control)", "S3")];
-        let names = names.map(|(label, name)| (label.to_string(), name.to_string())).into();
+        let names: BTreeMap<String, String> = names.map(|(label, name)| (label.into(), name.into())).into();
         let sheets = Sheets { short_names: &names, files: BTreeMap::new(), blocks: Vec::new(), beside: Vec::new() };
         assert_eq!(
             sheets.shortened("a · b vs a (filesystem); one trial was disturbed"),
