@@ -184,6 +184,14 @@ impl Series {
         found
     }
 
+    /// What changed to each result, from the one before and from the first: of all scenarios at once, as they are one family.
+    fn changes(&self) -> Vec<[Changes; 2]> {
+        let to = |at: usize, earlier: Option<usize>| {
+            earlier.map_or_else(Changes::new, |earlier| changes(&self.results[earlier].1, &self.results[at].1))
+        };
+        (0..self.results.len()).map(|at| [to(at, at.checked_sub(1)), to(at, (at > 0).then_some(0))]).collect()
+    }
+
     /// A scenario in each result.
     fn rows(&self, workload: &Workload, label: &str) -> Vec<Option<&Row>> {
         self.results.iter().map(|(_, input)| row_of(input, workload.part, label)).collect()

@@ -1,6 +1,6 @@
 //! A history for machines.
 
-use super::{History, Series, Workload, changes, meanwhile};
+use super::{Changes, History, Series, Workload, meanwhile};
 use crate::unpaired;
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ impl History {
 
 fn of_series(series: &Series) -> Value {
     let study = &series.results[0].1.contents.study;
+    let changes = series.changes();
     let results = series.results.iter().enumerate().map(|(at, (name, input))| {
         let before = at.checked_sub(1).map(|at| &series.results[at].1);
         json!({
@@ -25,21 +26,18 @@ fn of_series(series: &Series) -> Value {
     json!({
         "study": study.name, "question": study.question, "sentences": series.sentences(), "elsewhere": series.elsewhere,
         "results": results.collect::<Vec<_>>(),
-        "workloads": series.workloads().iter().map(|workload| of_workload(series, workload)).collect::<Vec<_>>(),
+        "workloads": series.workloads().iter().map(|workload| of_workload(series, workload, &changes)).collect::<Vec<_>>(),
     })
 }
 
-fn of_workload(series: &Series, workload: &Workload) -> Value {
+fn of_workload(series: &Series, workload: &Workload, changes: &[[Changes; 2]]) -> Value {
     let scenario = |label: &&str| {
         let figures = series.rows(workload, label).into_iter().enumerate().filter_map(|(at, row)| {
             let centre = row?.centre?;
-            let to = |earlier: Option<usize>| {
-                let changes = changes(&series.results[earlier?].1, &series.results[at].1);
-                changes.get(&workload.key(label)).map(unpaired::json)
-            };
+            let to = |from: usize| changes[at][from].get(&workload.key(label)).map(unpaired::json);
             Some(json!({
                 "result": at, "mean": centre.mean, "low": centre.low, "high": centre.high, "rounds": centre.count,
-                "to_previous": to(at.checked_sub(1)), "to_first": to((at > 0).then_some(0)),
+                "to_previous": to(0), "to_first": to(1),
             }))
         });
         json!({ "scenario": label, "figures": figures.collect::<Vec<_>>() })

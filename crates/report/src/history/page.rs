@@ -1,6 +1,6 @@
 //! A history as a page: sentences, a line chart a workload, tables.
 
-use super::{History, LIMITS, Series, Workload, changes, words as change_words};
+use super::{Changes, History, LIMITS, Series, Workload, words as change_words};
 use crate::chart::history;
 use crate::document::{
     Block, Cell, Chart, Document, Layout, Table, Tone, head, no_cell, number_cell, page, word_cell, word_head,
@@ -18,9 +18,10 @@ impl History {
         let mut blocks = vec![Block::Title { above: String::new(), title: TITLE.into(), below: String::new() }];
         for (i, series) in self.series.iter().enumerate() {
             let answer = Block::Answer(vec![Block::List(series.sentences())]);
+            let changes = series.changes();
             let mut of_series = vec![Block::Heading(2, series.heading()), answer];
             for (j, workload) in series.workloads().iter().enumerate() {
-                of_series.extend(figures(&format!("{i}-{j}"), series, workload));
+                of_series.extend(figures(&format!("{i}-{j}"), series, workload, &changes));
             }
             blocks.push(Block::Section(of_series));
         }
@@ -29,7 +30,7 @@ impl History {
     }
 }
 
-fn figures(id: &str, series: &Series, workload: &Workload) -> Vec<Block> {
+fn figures(id: &str, series: &Series, workload: &Workload, changes: &[[Changes; 2]]) -> Vec<Block> {
     let centres = |label: &str| series.rows(workload, label).into_iter().map(|row| row?.centre).collect::<Vec<_>>();
     let lines: Vec<history::Line> =
         workload.labels.iter().map(|label| history::Line { label, centres: centres(label) }).collect();
@@ -41,11 +42,11 @@ fn figures(id: &str, series: &Series, workload: &Workload) -> Vec<Block> {
     let note = if left_out > 0 { format!("{left_out} more scenarios in the table.") } else { String::new() };
     let picture = history::draw(&format!("history-{id}"), &lines, &dates, scale, &metric);
     let chart = picture.map(|picture| Block::Charts(Layout::Below, vec![Chart::new(picture, note)]));
-    let table = Block::Table(table(id, series, workload));
+    let table = Block::Table(table(id, series, workload, changes));
     [Block::Heading(3, workload.heading())].into_iter().chain(chart).chain([table]).collect()
 }
 
-fn table(id: &str, series: &Series, workload: &Workload) -> Table {
+fn table(id: &str, series: &Series, workload: &Workload, changes: &[[Changes; 2]]) -> Table {
     let mut heads = vec![word_head("scenario"), word_head("measured")];
     heads.extend(["mean", "interval", "rounds"].map(head));
     heads.extend(["to the one before", "to the first", "file"].map(word_head));
@@ -54,16 +55,16 @@ fn table(id: &str, series: &Series, workload: &Workload) -> Table {
         for (at, row) in series.rows(workload, label).into_iter().enumerate() {
             let Some((row, centre)) = row.and_then(|row| Some((row, row.centre?))) else { continue };
             let mark = if row.does_not_flush() { NAME_MARK } else { "" };
-            let (name, input) = &series.results[at];
+            let (name, _) = &series.results[at];
             let scale = &Scale::of_part(workload.part);
-            let to = |earlier: Option<usize>| {
-                let change = earlier.and_then(|at| changes(&series.results[at].1, input).remove(&workload.key(label)));
-                let tone = match change.as_ref().and_then(|change| change.verdict) {
+            let to = |from: usize| {
+                let change = changes[at][from].get(&workload.key(label));
+                let tone = match change.and_then(|change| change.verdict) {
                     Some(Verdict::Faster) => Tone::Faster,
                     Some(Verdict::Slower) => Tone::Slower,
                     _ => Tone::Plain,
                 };
-                Cell { tone, ..word_cell(&change.map_or_else(String::new, |change| change_words(&change))) }
+                Cell { tone, ..word_cell(&change.map_or_else(String::new, change_words)) }
             };
             table.row([
                 word_cell(label),
@@ -71,8 +72,8 @@ fn table(id: &str, series: &Series, workload: &Workload) -> Table {
                 number_cell(&format!("{}{mark}", scale.with_unit(centre.mean)), centre.mean),
                 scale.interval(&centre).map_or_else(no_cell, |ends| number_cell(&ends, centre.low)),
                 number_cell(&centre.count.to_string(), centre.count as f64),
-                to(at.checked_sub(1)),
-                to((at > 0).then_some(0)),
+                to(0),
+                to(1),
                 word_cell(name),
             ]);
         }

@@ -1,6 +1,6 @@
 //! A history for a terminal.
 
-use super::{History, LIMITS, Series, changes, words};
+use super::{History, LIMITS, Series, words};
 use crate::document::printable;
 use crate::flushing::NAME_MARK;
 use crate::number::Scale;
@@ -25,22 +25,22 @@ impl History {
 }
 
 fn table(out: &mut String, series: &Series) {
+    let changes = series.changes();
     for workload in series.workloads() {
         let _ = writeln!(out, "\n{}; changes to the one before and to the first", workload.heading());
         for label in &workload.labels {
             let _ = writeln!(out, "  {}", printable(label));
             for (at, row) in series.rows(&workload, label).into_iter().enumerate() {
                 let Some((row, centre)) = row.and_then(|row| Some((row, row.centre?))) else { continue };
-                let (name, input) = &series.results[at];
-                let to = |earlier: usize| {
-                    let change = changes(&series.results[earlier].1, input).remove(&workload.key(label));
-                    change.map_or_else(String::new, |change| format!("  {}", words(&change)))
+                let (name, _) = &series.results[at];
+                let to = |from: usize| {
+                    let change = changes[at][from].get(&workload.key(label));
+                    change.map_or_else(String::new, |change| format!("  {}", words(change)))
                 };
                 let scale = &Scale::of_part(workload.part);
                 let interval = scale.interval(&centre).map_or_else(String::new, |ends| format!("{ends}, "));
                 let rounds = counted(centre.count as u64, "round");
-                let change = if at == 0 { String::new() } else { to(at - 1) };
-                let first = if at < 2 { String::new() } else { format!(" |{}", to(0)) };
+                let (change, first) = (to(0), if at < 2 { String::new() } else { format!(" |{}", to(1)) });
                 let _ = writeln!(
                     out,
                     "    {}  {}{} ({interval}{rounds}){change}{first}  {}",
