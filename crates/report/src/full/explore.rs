@@ -47,17 +47,23 @@ pub fn section(input: &Input, view: &View) -> String {
     if view.parts.iter().all(|part| part.measured().next().is_none()) {
         return String::new();
     }
+    let (metrics, left_out) = metrics(input, view);
     // `<` is all that could end the element.
-    let data = data(input, view).to_string().replace('<', "\\u003c");
+    let data = data(input, view, metrics).to_string().replace('<', "\\u003c");
+    let more = if left_out == 1 { "1 more metric has".into() } else { format!("{left_out} more metrics have") };
+    let more = format!(
+        "<p class=\"note\">{more} no room here: tables above have the means, and <code>surefoot report --csv</code> has all.</p>"
+    );
+    let more = if left_out > 0 { more.as_str() } else { "" };
     let form: String = FORM.lines().map(str::trim_start).collect();
     format!(
         "<section id=\"explore\"><h2>Explore</h2>\
          <noscript><p class=\"note\">Choosing metrics and factors needs JavaScript. All else on this page does without.</p></noscript>\
-         {form}<script type=\"application/json\" id=\"explore-data\">{data}</script><script>{SCRIPT}</script></section>"
+         {more}{form}<script type=\"application/json\" id=\"explore-data\">{data}</script><script>{SCRIPT}</script></section>"
     )
 }
 
-fn data(input: &Input, view: &View) -> Value {
+fn data(input: &Input, view: &View, metrics: Vec<Value>) -> Value {
     let contents = &input.contents;
     let rounds = contents.trials.iter().map(|trial| trial.round as usize + 1).max().unwrap_or(0);
     let parts: Vec<(&Part, Vec<Factor>)> = view.parts.iter().map(|part| (part, factors(part))).collect();
@@ -96,7 +102,7 @@ fn data(input: &Input, view: &View) -> Value {
         "sample": sampled(input),
         "workloads": measured.map(workload).collect::<Vec<_>>(),
         "scenarios": scenarios,
-        "metrics": metrics(input, view),
+        "metrics": metrics,
         "tails": latency::tails(f64::INFINITY),
         "latencies": latencies(input),
         "letters": String::from_utf8_lossy(LETTERS),
@@ -127,20 +133,21 @@ fn sampled(input: &Input) -> Vec<String> {
     if read < all { vec![format!("From {read} of {all} runs, spread evenly.")] } else { Vec::new() }
 }
 
-/// Every metric that varies: what it is, and a value a scenario and round.
-fn metrics(input: &Input, view: &View) -> Vec<Value> {
+/// Every metric that varies: what it is, and a value a scenario and round; and how many there is no room for.
+fn metrics(input: &Input, view: &View) -> (Vec<Value>, usize) {
     let contents = &input.contents;
     let is_one_of_many = |name: &str| is_of_one_processor(name) || name.starts_with("operation_");
     let mut names: Vec<&String> = contents.metrics.keys().filter(|name| !is_one_of_many(name)).collect();
     let is_primary = |name: &str| view.parts.iter().any(|part| part.metric.name == name);
     names.sort_by_key(|name| (!is_primary(name), !is_own(name)));
-    let (mut found, mut count) = (Vec::new(), 0);
+    let (mut found, mut count, mut left_out) = (Vec::new(), 0, 0);
     for name in names {
         let rounds = contents.values(name);
         let all = || rounds.iter().flatten().flatten().copied();
         let varies = all().any(|value| all().next() != Some(value));
         count += all().count();
         if !is_primary(name) && (!varies || count > VALUES_MAX) {
+            left_out += usize::from(varies);
             continue;
         }
         let metric = &contents.metrics[name];
@@ -164,7 +171,7 @@ fn metrics(input: &Input, view: &View) -> Vec<Value> {
             "values": (0..contents.scenarios.len()).map(of_scenario).collect::<Vec<_>>(),
         }));
     }
-    found
+    (found, left_out)
 }
 
 /// `cpu_17_user_share`: a figure for each processor of a large machine would fill the page.

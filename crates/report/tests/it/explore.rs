@@ -376,6 +376,7 @@ fn a_study_of_42_scenarios_makes_a_page_below_two_megabytes() {
     write("explore-42.html", &html);
     assert!(html.len() < 2_000_000, "{} bytes", html.len());
     assert!(html.contains("\"name\":\"device_series_34\""), "every series is there");
+    assert!(html.contains(" more metrics have no room here: "), "and not every metric, which is said");
     // No two rows look alike, long as their labels are.
     for (chart, x) in [("ranking-0", "18.0"), ("latency-0-0", "24.0")] {
         let picture = part_of(&html, &format!("id=\"{chart}\""), "</svg>");
