@@ -330,7 +330,7 @@ fn browse(url: &str) -> Option<(String, String)> {
     let output = Command::new("timeout")
         .args(["300", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=30000", "--dump-dom"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=300000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(url)
         .output();
