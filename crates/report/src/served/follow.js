@@ -6,7 +6,7 @@
   let said = "· follows by itself";
   // A study may be measured beside the server, which makes a new page for each version: it is asked so seldom that this takes a tenth of the time.
   const [loaded] = performance.getEntriesByType("navigation");
-  const pause = Math.max(2000, loaded ? 9 * (loaded.responseStart - loaded.requestStart) : 0);
+  const pause = Math.min(60000, Math.max(2000, loaded ? 9 * (loaded.responseStart - loaded.requestStart) : 0));
   // The same once more would be read out again.
   const say = (words) => { if (status.textContent !== words) status.textContent = words; };
   const summary = (details) => details.querySelector("summary").textContent;
