@@ -217,16 +217,15 @@
     const centre = mean(values);
     return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
   }
-  /// The cells that can't be told from the best (F8), from the rounds in which all have a value.
+  /// The cells that can't be told from the best (F8), each pair by the rounds in which both have a value.
   function bestSet(cells) {
     const sign = metric().better === "less" ? -1 : 1;
-    const count = Math.min(...cells.map((cell) => cell.rounds.length));
-    const complete = [...Array(Math.max(0, count)).keys()].filter((round) => cells.every((cell) => cell.rounds[round] !== null));
-    if (cells.length < 2 || complete.length < 2) return cells;
-    const critical = quantileFor(data.best[cells.length - 2] || [], complete.length);
+    const quantiles = data.best[cells.length - 2] || [];
     const ahead = (a, b) => {
-      const differences = complete.map((round) => sign * (a.rounds[round] - b.rounds[round]));
-      return mean(differences) + (critical * deviation(differences)) / Math.sqrt(complete.length);
+      const all = a.rounds.map((value, round) => sign * ((value ?? NaN) - (b.rounds[round] ?? NaN)));
+      const known = all.filter((difference) => !Number.isNaN(difference));
+      if (known.length < 2) return Infinity;
+      return mean(known) + (quantileFor(quantiles, known.length) * deviation(known)) / Math.sqrt(known.length);
     };
     return cells.filter((cell) => cells.every((other) => other === cell || ahead(cell, other) >= 0));
   }

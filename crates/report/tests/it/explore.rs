@@ -173,6 +173,20 @@ fn the_heat_map_hatches_what_may_be_the_best() {
     assert_eq!(shown.chart.matches("class=\"hatch\"").count(), members);
 }
 
+/// Without a round that has all of them, the section to explore once hatched every cell, and the picture above it two.
+#[test]
+fn where_trials_failed_both_heat_maps_hatch_the_same() {
+    let mut table = fixture::filesystems_and_buffers();
+    (0..6).for_each(|at| table.rows[at].values[at] = None);
+    let input = fixture::input(&table);
+    let html = report::html(&input);
+    let hatched = part_of(&html, "id=\"heat-0\"", "</svg>").matches("stroke-opacity=\"0.55\"").count();
+    assert!((1..6).contains(&hatched), "{hatched} cells");
+    let hash = format!("#view=map&x={CACHE}&series={FILESYSTEM}");
+    let Some(shown) = explored("explore-map-holes.html", &input, &hash) else { return };
+    assert_eq!(shown.chart.matches("class=\"hatch\"").count(), hatched);
+}
+
 #[test]
 fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
     let mut table = fixture::filesystems_and_buffers();
