@@ -12,13 +12,14 @@ create	; Begins anew with these blocks: "first last", until an empty line.
 	write "created",!
 	quit
 	;
-work	; Takes blocks until none is left. Orders: 1 for words or 0; then, when all are ready, a line to begin.
+work	; Takes blocks until none is left, and says so. Orders: 1 for words or 0; then, when all are ready, a line to begin.
 	new spelled,line,first
 	read spelled
 	write "ready",!
 	read line
 	set first=""
 	for  set first=$order(^block(first)) quit:first=""  if '$data(^done(first)),$increment(^claim(first))=1 do block(first)
+	write "done",!
 	quit
 	;
 block(first)	; Every integer of a block.

@@ -9,7 +9,7 @@ fn parameters(changes: Value) -> Parameters {
     settings::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
 }
 
-fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Context) -> T) -> T {
+pub(super) fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Context) -> T) -> T {
     let interrupted = AtomicBool::new(interrupted);
     act(&mut Context {
         data_folder: folder.into(),

@@ -2,8 +2,9 @@
 //!
 //! A process each, as in the original, because the engines' locks between processes are what it measures. A worker is this
 //! same program started anew as `worker three-n-plus-one`, or GT.M's own; it reads its orders from standard input, says that
-//! it is ready, and begins when it is told, so that no start of a process is measured. With one stream on an embedded engine
-//! the work is done right here.
+//! it is ready, begins when it is told, and says when its work is done, so that no start and no end of a process is measured: the last one
+//! to leave a database may write all of it out (GT.M, `gds_rundown`; SQLite's checkpoint). With one stream on an embedded engine the work is
+//! done right here.
 
 use super::Parameters;
 use super::store::{Shared, Workers};
@@ -24,14 +25,18 @@ struct Orders {
     parameters: Parameters,
 }
 
-/// Works until every block is done; gives the seconds from the workers' common begin to the end of the last.
+/// Works until every block is done; gives the seconds from the workers' common begin until the last one's work was done.
 pub fn run_all(place: &Place, parameters: &Parameters, context: &mut Context) -> Result<f64, Error> {
     if parameters.streams == 1 && parameters.engine.is_embedded {
         return run_here(place, parameters, context);
     }
     let mut workers = Vec::new();
     let started = start_all(place, parameters, &mut workers);
-    let finished = started.and_then(|started| wait(&mut workers, context).map(|()| started.elapsed().as_secs_f64()));
+    let finished = started.and_then(|started| {
+        wait_for_work(&mut workers, context)?;
+        let seconds = started.elapsed().as_secs_f64();
+        wait(&mut workers, context).map(|()| seconds)
+    });
     if finished.is_err() {
         end(&mut workers);
     }
@@ -80,8 +85,14 @@ fn start_all(place: &Place, parameters: &Parameters, workers: &mut Vec<Child>) -
 /// What a worker says before it begins.
 const READY: &str = "ready";
 
-/// A worker says one short line before the begin, and nothing after it but errors.
+/// What it says when all blocks are done.
+const DONE: &str = "done";
+
+/// A worker says one short line before the begin, and nothing after it but that it is done, and errors.
 const LINE_BYTES: usize = 64;
+
+/// The waits for workers look this often.
+const LOOK: Duration = Duration::from_millis(2);
 
 fn command(place: &Place, parameters: &Parameters) -> Result<(Command, Vec<u8>), Error> {
     if let Workers::Own(start) = parameters.kind().workers {
@@ -120,6 +131,29 @@ fn what_is_there(mut pipe: impl Read + AsFd) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Waits until each has said that its work is done.
+fn wait_for_work(workers: &mut [Child], context: &Context) -> Result<(), Error> {
+    let is_done = |said: &str| said.lines().any(|line| line.trim() == DONE);
+    let mut all_said = vec![String::new(); workers.len()];
+    while !all_said.iter().all(|said| is_done(said)) {
+        std::thread::sleep(LOOK);
+        Error::if_interrupted(context.interrupted)?;
+        for (worker, said) in workers.iter_mut().zip(&mut all_said) {
+            if is_done(said) {
+                continue;
+            }
+            // Asked first: what it said before it ended is there then.
+            let status = worker.try_wait().map_err(Error::doing("wait for", "a worker".as_ref()))?;
+            said.push_str(&worker.stdout.as_mut().map(what_is_there).unwrap_or_default());
+            if let Some(status) = status.filter(|_| !is_done(said)) {
+                return Err(failed(worker, &status.to_string(), said));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits until each has ended.
 fn wait(workers: &mut Vec<Child>, context: &Context) -> Result<(), Error> {
     while !workers.is_empty() {
         Error::if_interrupted(context.interrupted)?;
@@ -133,7 +167,7 @@ fn wait(workers: &mut Vec<Child>, context: &Context) -> Result<(), Error> {
                 Some(status) => return Err(failed(&mut workers[index], &status.to_string(), "")),
             }
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(LOOK);
     }
     Ok(())
 }
@@ -159,7 +193,9 @@ pub fn worker_main() -> Result<(), Error> {
     let mut store = shared(&orders.place, &orders.parameters)?;
     println!("{READY}");
     std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
-    work(&mut *store, &mut |_| true)
+    work(&mut *store, &mut |_| true)?;
+    println!("{DONE}");
+    Ok(())
 }
 
 /// The store of one of our own workers.
@@ -245,5 +281,31 @@ mod tests {
         let said = failed(&mut worker, &status, "").to_string();
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
         assert!(said.contains("exit status: 3"), "{said}");
+    }
+
+    fn started(script: &str) -> Vec<Child> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        vec![start(command, b"").expect("it starts")]
+    }
+
+    /// The last process to leave a database writes it out, which had counted as work.
+    #[test]
+    fn work_is_done_before_its_worker_has_ended() {
+        super::super::tests::with_context("/".as_ref(), false, |context| {
+            // It ends when its standard input does.
+            let mut workers = started("echo done; read line");
+            wait_for_work(&mut workers, context).expect("its work is done");
+            assert!(workers[0].try_wait().expect("asked").is_none(), "it had ended before");
+            drop(workers[0].stdin.take());
+            // `read` at the end of its input fails.
+            let error = wait(&mut workers, context).expect_err("it ended badly");
+            assert!(error.to_string().contains("exit status: 1"), "{error}");
+            end(&mut workers);
+            for script in ["exit 3", "echo nothing; exit 0"] {
+                let error = wait_for_work(&mut started(script), context).expect_err("no work was done");
+                assert!(error.to_string().contains("exit status"), "{script}: {error}");
+            }
+        });
     }
 }
