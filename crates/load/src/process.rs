@@ -136,14 +136,14 @@ pub fn run(
 }
 
 /// A load of data may take this long.
-const LOAD_SECONDS_MAX: u64 = 24 * 3600;
+pub const LOAD_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs a program that loads data, whose words are only of interest when it fails.
 ///
 /// # Errors
 /// When it can't be started, is interrupted or fails.
 pub fn succeed(arguments: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
-    let finished = run(arguments, folder, Duration::from_secs(LOAD_SECONDS_MAX), interrupted)?;
+    let finished = run(arguments, folder, LOAD_MAX, interrupted)?;
     if finished.status.success() {
         return Ok(());
     }

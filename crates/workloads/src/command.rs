@@ -45,14 +45,18 @@ latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit
 const SETTINGS: &[Setting] = &[
     Setting::absent("command", Is::TextList).help(
         "The program and its arguments. Placeholders: {data} the folder under test (also the program's working \
-               folder), {mount} its mount point, {seconds} of the run, {threads}, {seed} of the round.",
+               folder), {mount} its mount point, {seconds} of the run, {threads}, {seed} of the round. A program like \
+               ./bench.sh is one from where surefoot was started, unless that folder has one.",
     ),
     Setting::absent("prepare", Is::TextList)
         .help("A program that makes the data before the first run, with the same placeholders."),
     Setting::new("time", Is::Seconds { min: 1.0, max: 1e6 }, "30s")
         .help("What {seconds} stands for, in whole seconds. The program must keep to it by itself."),
     Setting::absent("timeout", Is::Seconds { min: 1.0, max: 1e6 })
-        .help("The program is ended, and the run fails, after this long; unless given, twice `time` and a minute."),
+        .help(
+            "The program is ended, and the run fails, after this long; unless given, twice `time` and a minute. `prepare` has it, too, \
+               but unless it is given as long as the trial has (`design.trial_timeout`).",
+        ),
     Setting::new("threads", Is::Integer { min: 1, max: 100_000 }, "1").help("What {threads} stands for."),
     Setting::new("data_size", Is::Bytes { min: 0, max: u64::MAX }, "0B")
         .help("How much the program will write, so that `plan` can tell whether there is room; 0B: not known."),
@@ -100,6 +104,16 @@ impl Parameters {
         Duration::from_secs_f64(self.timeout.unwrap_or(self.time * 2.0 + 60.0))
     }
 
+    /// How long data are made has nothing to do with how long a run is.
+    fn prepare_timeout(&self) -> Duration {
+        self.timeout.map_or(process::LOAD_MAX, Duration::from_secs_f64)
+    }
+
+    /// Whether the program of `command` may not be there before `prepare` has run.
+    fn may_be_made(&self, setting: &str, program: &str) -> bool {
+        setting == "command" && !self.prepare().is_empty() && program.contains('/') && Path::new(program).is_relative()
+    }
+
     fn extractors(&self) -> Vec<Result<Extractor, String>> {
         self.metrics.iter().flatten().map(|(name, rule)| metric::parse(name, rule)).collect()
     }
@@ -139,6 +153,9 @@ impl WorkloadSettings for Parameters {
         let programs = self.commands().into_iter();
         let missing = |(setting, command): (&str, &[String])| {
             let program = command.first().filter(|program| !program.contains('{'))?;
+            if self.may_be_made(setting, program) {
+                return None;
+            }
             process::missing(program, PACKAGES).map(|said| format!("`{setting}`: {said}"))
         };
         programs.filter_map(missing).collect()
@@ -163,13 +180,13 @@ struct Command {
 impl Workload for Command {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         if !self.parameters.prepare().is_empty() {
-            self.execute(self.parameters.prepare(), context)?;
+            self.execute(self.parameters.prepare(), self.parameters.prepare_timeout(), context)?;
         }
         Ok(Vec::new())
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let finished = self.execute(self.parameters.command(), context)?;
+        let finished = self.execute(self.parameters.command(), self.parameters.timeout(), context)?;
         let measured = self.extractors.iter().map(|extractor| {
             let value = extractor.value(&finished.stdout, &finished.stderr);
             value.map(|value| extractor.metric.at(value)).map_err(|problem| {
@@ -187,17 +204,25 @@ impl Workload for Command {
 }
 
 impl Command {
-    fn execute(&self, command: &[String], context: &Context) -> Result<Finished, Error> {
+    fn execute(&self, command: &[String], timeout: Duration, context: &Context) -> Result<Finished, Error> {
         let values = placeholder::Values {
             data: &context.data_folder,
             seconds: self.parameters.time.ceil() as u64,
             threads: self.parameters.threads,
             seed: context.seed,
         };
-        let arguments: Vec<String> = command.iter().map(|argument| values.put_into(argument)).collect();
+        let mut arguments: Vec<String> = command.iter().map(|argument| values.put_into(argument)).collect();
         let folder: &Path = &context.data_folder;
-        process::run(&arguments, folder, self.parameters.timeout(), context.interrupted)?.succeeded(&arguments[0])
+        arguments[0] = found(&arguments[0], folder);
+        process::run(&arguments, folder, timeout, context.interrupted)?.succeeded(&arguments[0])
     }
+}
+
+/// A program with a relative path, where the check has found it: from where surefoot was started. Its working folder is another one.
+fn found(program: &str, folder: &Path) -> String {
+    let is_from_here = program.contains('/') && !folder.join(program).exists();
+    let path = std::path::absolute(program).ok().filter(|_| is_from_here);
+    path.map_or_else(|| program.into(), |path| path.display().to_string())
 }
 
 #[cfg(test)]
@@ -231,6 +256,17 @@ mod tests {
         );
         // The study is right all the same.
         problems(absent, expect![""]);
+    }
+
+    /// A run of 30 s ended the load of its data after two minutes.
+    #[test]
+    fn data_are_made_for_longer_than_a_run_lasts() {
+        let limits = |written: Value| {
+            let parameters: Parameters = settings::typed(&check_all(SETTINGS, written.as_object().unwrap()).unwrap());
+            [parameters.prepare_timeout(), parameters.timeout()]
+        };
+        assert_eq!(limits(json!({})), [process::LOAD_MAX, Duration::from_secs(120)]);
+        assert_eq!(limits(json!({"timeout": "40s"})), [Duration::from_secs(40); 2]);
     }
 
     #[test]

@@ -27,6 +27,19 @@ fn it_runs_in_the_folder_under_test_with_its_placeholders() {
     assert_eq!(std::fs::read_to_string(desk.data.path().join("made")).unwrap(), "7\n");
 }
 
+/// It was found by the check, and then sought in the folder under test.
+#[test]
+fn a_program_by_a_relative_path_is_from_where_surefoot_was_started_or_prepare_makes_it() {
+    let here = tempfile::tempdir_in(".").unwrap();
+    std::os::unix::fs::symlink("/bin/sh", here.path().join("bench")).unwrap();
+    let mut written = script("echo speed 1");
+    written["command"][0] = json!(format!("./{}/bench", here.path().file_name().unwrap().to_str().unwrap()));
+    assert_eq!(value(&Desk::new().trial(&KIND, &written).unwrap(), "speed"), 1.0);
+    written["command"][0] = json!("./made");
+    written["prepare"] = json!(["ln", "-s", "/bin/sh", "made"]);
+    assert_eq!(value(&Desk::new().trial(&KIND, &written).unwrap(), "speed"), 1.0);
+}
+
 #[test]
 fn fio_joins_a_study() {
     let written = json!({
