@@ -234,6 +234,11 @@ mod tests {
     }
 
     #[test]
+    fn no_program_has_a_metric_that_is_taken_for_errors() {
+        assert!([ASKED, ERRORS, metric("errors_other")].iter().all(|one| observe::metric::is_taken(&one.name)));
+    }
+
+    #[test]
     fn what_went_wrong_is_said_by_kind_with_the_first_example() {
         let asked = asked(50_000, [400, 12], Limit::Share(0.001));
         assert_eq!(

@@ -46,6 +46,43 @@ pub const PART_BEGIN: &str = "part_begin";
 /// Of a turn whose primary figure has the flush that ended it: the figure without.
 pub const BEFORE_FLUSH: &str = "before_flush";
 
+/// What surefoot itself says of runs, or reads a meaning in. In a results file a name stands for one figure.
+const TAKEN: &[&str] = &[
+    "asked",
+    BEFORE_FLUSH,
+    "commits",
+    "context_switches_per_second",
+    "dirty_bytes_end",
+    "dirty_bytes_max",
+    "driver_cpu_cores",
+    "driver_cpu_seconds",
+    "driver_cpus",
+    "errors",
+    "flush_seconds_mean",
+    "flushes_per_commit",
+    "memory_available_bytes_min",
+    "memory_writeback_bytes_max",
+    "others_cpu_cores",
+    "others_cpu_seconds",
+    "own_cpus",
+    PART_BEGIN,
+    "server_cpus",
+    "space_grown_bytes",
+    "space_used_bytes",
+    "standstill_bytes",
+    "turn_flush_seconds",
+    "write_amplification",
+];
+
+/// How such names begin of which there are many.
+const TAKEN_BEGINNINGS: &[&str] = &["device_", "errors_", "pressure_", "virtual_disk_"];
+
+/// Whether surefoot has a figure of this name itself, so that no program may have one.
+pub fn is_taken(name: &str) -> bool {
+    let is_of_cpus = name.starts_with("cpu_") && name.ends_with("_share");
+    is_of_cpus || TAKEN.contains(&name) || TAKEN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
 impl Metric {
     /// A metric known at compile time.
     pub const fn new(name: &'static str, unit: &'static str, direction: Direction) -> Metric {

@@ -275,6 +275,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_each_run_has_names_that_no_program_may_have() {
+        use crate::cpu::{DRIVER_CPUS, OWN_CPUS, SERVER_CPUS};
+        let folder = std::env::temp_dir();
+        let said = Sampler::start(None, None, Some(Place::Filesystem(&folder))).stop().metrics;
+        assert!(said.len() > 5, "{said:?}");
+        let others = [WRITE_AMPLIFICATION, FLUSH_SECONDS_MEAN, FLUSHES_PER_COMMIT, COMMITS, SPACE_USED];
+        let of_cpus = [DRIVER_CPUS, SERVER_CPUS, OWN_CPUS];
+        for metric in said.into_iter().map(|measured| measured.metric).chain(others).chain(of_cpus) {
+            assert!(crate::metric::is_taken(&metric.name), "{}", metric.name);
+        }
+        assert!(!["speed", "cpu_seconds", "program_errors"].into_iter().any(crate::metric::is_taken));
+    }
+
+    #[test]
     fn the_difference_is_exact() {
         let start = Instant::now();
         let metrics = difference(&at(start, 0, 1000), &at(start, 2500, 4000));

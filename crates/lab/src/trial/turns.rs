@@ -137,5 +137,8 @@ mod tests {
         check("s", 2.0, study::trial_spec::Turns { is_job: true, ..charged }, (2.5, 2.5));
         check("1/s", 100.0, study::trial_spec::Turns { charge_flush: false, ..charged }, (100.0, 2.0));
         check_with(Limit::Open, "1/s", 100.0, charged, (100.0, 2.0));
+        for name in [&*FLUSH.name, BEFORE_FLUSH, &*STANDSTILL.name] {
+            assert!(observe::metric::is_taken(name), "{name}: a program of the user's may have it");
+        }
     }
 }

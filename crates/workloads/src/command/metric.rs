@@ -16,7 +16,8 @@ use serde_json::Value;
 /// For the table of settings.
 pub const HELP: &str = "What to take from the output, by name; the first is the primary metric. A rule is \
                         \"json:/jobs/0/write/iops; unit 1/s; more\" (JSON pointer) or \"regex:tps = ([0-9.]+); unit \
-                        1/s; more\" (first group, last match), then `more`, `less` or `neither` is better.";
+                        1/s; more\" (first group, last match), then `more`, `less` or `neither` is better. Names of figures \
+                        that surefoot has of each run (`errors`, `space_used_bytes`, `device_…`) are refused.";
 
 /// A rule, ready to be used.
 pub struct Extractor {
@@ -33,6 +34,10 @@ enum Source {
 /// Reads a rule; a problem in words.
 pub fn parse(name: &str, rule: &Value) -> Result<Extractor, String> {
     let problem = |what: String| format!("`metrics.{name}`: {what}");
+    if observe::metric::is_taken(name) {
+        let other = format!("surefoot has a figure of its own of this name: give yours another, like `program_{name}`");
+        return Err(problem(other));
+    }
     let Some(text) = rule.as_str() else {
         return Err(problem(format!("a rule is a text, like \"json:/tps; unit 1/s; more\", not {rule}")));
     };
@@ -148,6 +153,15 @@ mod tests {
         check("regex:n=(.*); more", "n=inf", expect![[r#"Err("\"inf\" is no finite number") 1 More"#]]);
         check("regex:n=(.*); more", "n=1,5", expect![[r#"Err("\"1,5\" is no finite number") 1 More"#]]);
         check("regex:absent (.); more", "", expect![[r#"Err("nothing matches absent (.)") 1 More"#]]);
+    }
+
+    /// The first had been read as a load's errors, and the second had been replaced by what `df` says.
+    #[test]
+    fn surefoots_own_names_are_refused() {
+        for name in ["errors", "space_used_bytes", "device_write_bytes"] {
+            let problem = parse(name, &json!("json:/a; less")).err().unwrap();
+            assert!(problem.starts_with(&format!("`metrics.{name}`: surefoot has a figure")), "{problem}");
+        }
     }
 
     #[test]
