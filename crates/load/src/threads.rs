@@ -3,7 +3,8 @@
 use crate::ticker::Ticker;
 use crate::workload::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Mutex, PoisonError, RwLock, mpsc};
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// The watching thread looks this often whether the others have ended.
@@ -84,29 +85,51 @@ impl<'a> Control<'a> {
         work: impl Fn(R) -> Result<T, Error> + Sync,
         progress: &mut dyn FnMut(f64, f64),
     ) -> Result<Ended<T>, Error> {
-        let barrier = Barrier::new(inputs.len() + 1);
-        let first_error = Mutex::new(None);
+        let (count, gate, first_error) = (inputs.len(), RwLock::new(()), Mutex::new(None));
+        let fail = |error: Error| {
+            first_error.lock().expect("no thread panics with it").get_or_insert(error);
+            self.has_failed.store(true, Ordering::Relaxed);
+        };
         let (ended, rates) = std::thread::scope(|scope| {
-            let (barrier, first_error, ready, work) = (&barrier, &first_error, &ready, &work);
+            let (gate, fail, ready, work) = (&gate, &fail, &ready, &work);
+            let closed = gate.write().unwrap_or_else(PoisonError::into_inner);
+            let (tell, told) = mpsc::channel();
             let start = |(number, input)| {
-                scope.spawn(move || {
+                let tell = tell.clone();
+                let one = move || {
                     wake_on_time();
                     let ready = ready(number, input);
-                    barrier.wait();
+                    // Who is told waits for all, and opens the gate.
+                    let _ = tell.send(());
+                    drop(tell);
+                    drop(gate.read());
                     // Told by who works: on a busy machine the watching thread may come back when all is done.
                     let began = Instant::now();
-                    let worked = ready.and_then(work).map_err(|error| {
-                        first_error.lock().expect("no thread panics with it").get_or_insert(error);
-                        self.has_failed.store(true, Ordering::Relaxed);
-                    });
+                    let worked = ready.and_then(work).map_err(fail);
                     (worked.ok(), began, Instant::now())
-                })
+                };
+                Builder::new().spawn_scoped(scope, one)
             };
-            let running: Vec<_> = inputs.into_iter().enumerate().map(start).collect();
-            barrier.wait();
-            let have_ended = || running.iter().all(std::thread::ScopedJoinHandle::is_finished);
+            let mut running = Vec::new();
+            for started in inputs.into_iter().enumerate().map(start) {
+                match started {
+                    Ok(thread) => running.push(thread),
+                    Err(source) => {
+                        let limit = "ask for fewer, or raise the limit of processes (`ulimit -u`, or a container's)";
+                        fail(Error::engine("the load", format!("start its {count} threads: {limit}"), source));
+                        break;
+                    }
+                }
+            }
+            drop(tell);
+            // Of one that panicked nothing comes, once no other can tell any more.
+            for _ in &running {
+                let _ = told.recv();
+            }
+            drop(closed);
+            let have_ended = || running.iter().all(ScopedJoinHandle::is_finished);
             let rates = Ticker::start(Instant::now()).watch(LOOK, have_ended, &self.done.0, progress);
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a load does not panic");
+            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().expect("a load does not panic");
             (running.into_iter().map(join).collect::<Vec<_>>(), rates)
         });
         if let Some(error) = first_error.into_inner().expect("no thread panics with it") {
@@ -214,6 +237,32 @@ mod tests {
         let control = Control::new(&interrupted);
         let ready = |number: usize, ()| if number == 0 { Err(fails("no connection")) } else { Ok(()) };
         assert!(control.run(vec![(); 2], ready, |()| Ok(()), &mut |_, _| {}).is_err());
+    }
+
+    /// Those that were there had waited for the others until the trial's time was over. In a process of its own, which has room for a few.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn threads_that_the_system_refuses_fail_the_run_and_hold_up_nobody() {
+        use nix::sys::resource::{Resource, setrlimit};
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
+        let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).expect("its size");
+        // SAFETY: the child uses its own handles only, and ends without the test harness's exit.
+        let status = match unsafe { nix::unistd::fork() }.expect("a process") {
+            nix::unistd::ForkResult::Child => {
+                let room = pages * 4096 + (32 << 20);
+                setrlimit(Resource::RLIMIT_AS, room, room).expect("lowered");
+                // SAFETY: a number; a child that waits for ever is ended by it.
+                unsafe { libc::alarm(60) };
+                let interrupted = AtomicBool::new(false);
+                let control = Control::new(&interrupted);
+                let ended = control.run(vec![(); 256], |_, ()| Ok(()), |()| Ok(()), &mut |_, _| {});
+                let is_told = ended.is_err_and(|error| error.to_string().contains("start its 256 threads"));
+                // SAFETY: as above.
+                unsafe { libc::_exit(if is_told { 7 } else { 8 }) }
+            }
+            nix::unistd::ForkResult::Parent { child } => nix::sys::wait::waitpid(child, None).expect("it ends"),
+        };
+        assert!(matches!(status, nix::sys::wait::WaitStatus::Exited(_, 7)), "{status:?}");
     }
 
     #[test]
