@@ -15,6 +15,7 @@ mod worker;
 
 pub use worker::worker_main;
 
+use crate::flush;
 use load::engines;
 use load::sql::{COUNTERS, Engine, Place, Pragmas};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
@@ -171,7 +172,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(ThreeNPlusOne { parameters: *self }))
+        Ok(Box::new(ThreeNPlusOne { parameters: *self, is_resumed: false }))
     }
 }
 
@@ -183,6 +184,8 @@ fn folder(place: &Place) -> PathBuf {
 /// The workload at work.
 struct ThreeNPlusOne {
     parameters: Parameters,
+    /// Whether the next run goes on with the store of one that was killed.
+    is_resumed: bool,
 }
 
 impl Workload for ThreeNPlusOne {
@@ -193,14 +196,19 @@ impl Workload for ThreeNPlusOne {
         Ok(Vec::new())
     }
 
+    /// An empty store, in the place of that of the run before, whose removal is settled: neither is the run's.
+    fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
+        self.is_resumed = prepare_store(&Place::of(context), &self.parameters)?;
+        flush::filesystem_of(&context.data_folder)
+    }
+
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let place = Place::of(context);
-        let resumed = prepare_store(&place, &self.parameters)?;
         let before = self.parameters.store(&place)?.counters()?;
         let seconds = worker::run_all(&place, &self.parameters, context)?;
         let mut store = self.parameters.store(&place)?;
         let counters = store.counters()?;
-        let totals = totals(&mut *store, &self.parameters, resumed)?;
+        let totals = totals(&mut *store, &self.parameters, self.is_resumed)?;
         let mut outcome = outcome(&self.parameters, &totals, seconds)?;
         outcome.metrics.extend(counters.since(before, 0.0));
         Ok(outcome)

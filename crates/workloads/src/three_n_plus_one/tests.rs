@@ -29,14 +29,24 @@ fn stored(context: &Context, parameters: &Parameters) -> Totals {
     parameters.store(&Place::of(context)).expect("it opens").totals().expect("totals")
 }
 
+fn workload(parameters: &Parameters) -> ThreeNPlusOne {
+    ThreeNPlusOne { parameters: parameters.clone(), is_resumed: false }
+}
+
+/// A run, made ready.
+fn run(workload: &mut ThreeNPlusOne, context: &mut Context) -> Result<Outcome, Error> {
+    workload.ready(context)?;
+    workload.run(context)
+}
+
 #[track_caller]
 fn check_values(changes: Value, longest: u64, highest: u64, updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), false, |context| {
         let parameters = parameters(changes);
-        let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
-        workload.run(context).expect("it runs");
-        let outcome = workload.run(context).expect("it starts from an empty store again");
+        let mut workload = workload(&parameters);
+        run(&mut workload, context).expect("it runs");
+        let outcome = run(&mut workload, context).expect("it starts from an empty store again");
         let found = stored(context, &parameters);
         assert_eq!(found, Totals { longest, highest, updates, reads: updates + parameters.range() });
         assert_eq!(outcome.metrics[0].metric.name, "reads_per_second");
@@ -74,10 +84,11 @@ fn a_killed_run_goes_on_from_what_is_in_the_store() {
         let folder = tempfile::tempdir().expect("a folder");
         let parameters = parameters(json!({ "engine": engine, "to": 20_000, "block": 1000 }));
         with_context(folder.path(), false, |context| {
+            workload(&parameters).ready(context).expect("a store");
             // SAFETY: the child only works on its own handles and is killed.
             match unsafe { nix::unistd::fork() }.expect("a process") {
                 nix::unistd::ForkResult::Child => {
-                    let _ = ThreeNPlusOne { parameters }.run(context);
+                    let _ = workload(&parameters).run(context);
                     // SAFETY: ends the child without running the test harness's own exit.
                     unsafe { libc::_exit(0) }
                 }
@@ -85,8 +96,8 @@ fn a_killed_run_goes_on_from_what_is_in_the_store() {
                     std::thread::sleep(std::time::Duration::from_millis(60));
                     let _ = nix::sys::signal::kill(child, nix::sys::signal::Signal::SIGKILL);
                     nix::sys::wait::waitpid(child, None).expect("it ended");
-                    let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
-                    workload.run(context).expect("it goes on");
+                    let mut workload = workload(&parameters);
+                    run(&mut workload, context).expect("it goes on");
                     let found = stored(context, &parameters);
                     // 20,000: longest 278 (at 17,647), highest 27,114,424, by plain computation.
                     let longest = (1..=20_000).map(worker::steps_of).max();
@@ -99,14 +110,29 @@ fn a_killed_run_goes_on_from_what_is_in_the_store() {
     }
 }
 
+/// Its removal, and what a server does for it, were the next run's: in what its device and its processors did.
+#[test]
+fn the_store_of_the_run_before_is_gone_before_the_next_one_is_watched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), false, |context| {
+        for engine in ["lmdb", "sqlite"] {
+            let parameters = parameters(json!({ "engine": engine, "to": 100 }));
+            let mut workload = workload(&parameters);
+            run(&mut workload, context).expect("it runs");
+            workload.ready(context).expect("it is made ready");
+            assert_eq!(stored(context, &parameters), Totals::default(), "{engine}");
+        }
+    });
+}
+
 #[test]
 fn an_interrupted_run_is_resumed_with_exact_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(json!({ "to": 1000, "block": 100 }));
-    let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
-    let stopped = with_context(folder.path(), true, |context| workload.run(context));
+    let mut workload = workload(&parameters);
+    let stopped = with_context(folder.path(), true, |context| run(&mut workload, context));
     assert!(matches!(stopped, Err(Error::Interrupted)));
-    let outcome = with_context(folder.path(), false, |context| workload.run(context)).expect("it goes on");
+    let outcome = with_context(folder.path(), false, |context| run(&mut workload, context)).expect("it goes on");
     let figure = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
     assert_eq!((figure("updates"), figure("reads")), (2227.0, 3227.0));
 }
@@ -115,8 +141,8 @@ fn an_interrupted_run_is_resumed_with_exact_counts() {
 fn a_wrong_number_in_the_store_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), false, |context| {
-        let mut workload = ThreeNPlusOne { parameters: parameters(json!({ "engine": "sqlite", "to": 100 })) };
-        workload.run(context).expect("it runs");
+        let mut workload = workload(&parameters(json!({ "engine": "sqlite", "to": 100 })));
+        run(&mut workload, context).expect("it runs");
         let file =
             rusqlite::Connection::open(super::folder(&Place::of(context)).join("steps.sqlite")).expect("the file");
         file.execute_batch("UPDATE step SET steps = '7' WHERE n = '27'").expect("it is writable");
