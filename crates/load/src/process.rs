@@ -96,8 +96,8 @@ pub fn run(
     interrupted: &AtomicBool,
 ) -> Result<Finished, Error> {
     let refused = |action: &str, source: io::Error| Error::engine(arguments[0].clone(), action, source);
-    let started = Instant::now();
-    let mut child = Command::new(&arguments[0])
+    let mut command = Command::new(&arguments[0]);
+    command
         .args(&arguments[1..])
         .current_dir(folder)
         // Numbers with a decimal point, whatever the user's language.
@@ -105,9 +105,10 @@ pub fn run(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|source| refused("be started", source))?;
+        .process_group(0);
+    end_with_us(&mut command);
+    let started = Instant::now();
+    let mut child = command.spawn().map_err(|source| refused("be started", source))?;
     let stdout = keep(child.stdout.take().expect("it is piped"));
     let stderr = keep(child.stderr.take().expect("it is piped"));
     let ended = wait(&child, started + timeout, interrupted).map_err(|source| refused("be waited for", source));
@@ -134,6 +135,17 @@ pub fn run(
         }
     }
 }
+
+/// Lets a program end with the thread that waits for it: one of a trial that was killed would go on beside the next, where there are no
+/// namespaces that end with the trial. Its group is its own, and not killed with the trial's.
+#[cfg(target_os = "linux")]
+fn end_with_us(command: &mut Command) {
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_command: &mut Command) {}
 
 /// A load of data may take this long.
 pub const LOAD_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -291,6 +303,39 @@ mod tests {
         let long = io::repeat(b'x').take(3 * OUTPUT_BYTES_MAX as u64).chain(&b"end"[..]);
         let kept = keep(long).text();
         assert!(kept.ends_with("xend") && kept.len() <= 2 * OUTPUT_BYTES_MAX);
+    }
+
+    /// Without namespaces it had gone on, beside the trials that followed.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_does_not_outlive_who_waits_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = "echo $$ >unfinished; mv unfinished number; exec sleep 987";
+        let words = ["sh", "-c", own].map(String::from);
+        // SAFETY: the child uses its own handles only, and is killed.
+        let waits = match unsafe { nix::unistd::fork() }.unwrap() {
+            nix::unistd::ForkResult::Child => {
+                let _ = run(&words, folder.path(), Duration::from_secs(60), &AtomicBool::new(false));
+                // SAFETY: ends the child without the test harness's exit.
+                unsafe { libc::_exit(0) }
+            }
+            nix::unistd::ForkResult::Parent { child } => child,
+        };
+        let asked = Instant::now();
+        let until = |is_so: &dyn Fn() -> bool| {
+            while !is_so() {
+                assert!(asked.elapsed() < Duration::from_secs(50), "it takes too long");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        let number = folder.path().join("number");
+        until(&|| number.exists());
+        nix::sys::signal::kill(waits, Signal::SIGKILL).unwrap();
+        nix::sys::wait::waitpid(waits, None).unwrap();
+        let program = std::fs::read_to_string(number).unwrap();
+        // A zombie that nobody has reaped is dead as well.
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", program.trim()));
+        until(&|| state().map_or(true, |state| state.contains(") Z ") || state.contains(") X ")));
     }
 
     #[test]
