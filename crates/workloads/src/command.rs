@@ -19,7 +19,7 @@ use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The row of the list.
@@ -161,6 +161,12 @@ impl WorkloadSettings for Parameters {
         programs.filter_map(missing).collect()
     }
 
+    /// Its programs where they are named by their paths: a script of the user's is a part of the load. What they open nobody knows.
+    fn user_files(&self) -> Vec<PathBuf> {
+        let programs = self.commands().into_iter().filter_map(|(_, command)| command.first());
+        programs.filter(|program| program.contains('/') && !program.contains('{')).map(PathBuf::from).collect()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let extractors: Result<Vec<_>, String> = self.extractors().into_iter().collect();
         let extractors = extractors.map_err(|problem| Error::Parameter { setting: "metrics", problem })?;
@@ -256,6 +262,18 @@ mod tests {
         );
         // The study is right all the same.
         problems(absent, expect![""]);
+    }
+
+    /// Rounds before a change of it and after it had been one study, and a guest did not see one in /tmp.
+    #[test]
+    fn a_script_of_the_users_is_a_file_of_the_study() {
+        let files = |written: Value| {
+            let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
+            (KIND.read)(&map).user_files()
+        };
+        let written = json!({"command": ["./bench.sh", "/etc/passwd"], "prepare": ["{data}/x"]});
+        assert_eq!(files(written), [PathBuf::from("./bench.sh")]);
+        assert_eq!(files(json!({"command": ["fio"]})), Vec::<PathBuf>::new());
     }
 
     /// A run of 30 s ended the load of its data after two minutes.
