@@ -326,6 +326,9 @@ pub struct Outcome {
     pub asked: Asked,
     /// The time that its rates are over: the measured window, with what the last answers took beyond it (`deadline.rs`).
     pub seconds: f64,
+    /// What a flush of its own took beyond them, once the window was over. A turn is charged with it.
+    #[serde(default)]
+    pub flush_seconds: f64,
     /// Figures; the primary metric of [`WorkloadSettings::metrics`] must be among them.
     pub metrics: Vec<Measured>,
     /// Latency by operation.
@@ -349,6 +352,7 @@ impl Outcome {
         Outcome {
             asked,
             seconds: 0.0,
+            flush_seconds: 0.0,
             metrics: Vec::new(),
             latencies: BTreeMap::new(),
             series: BTreeMap::new(),

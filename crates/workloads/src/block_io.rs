@@ -179,11 +179,14 @@ impl Workload for BlockIoWorkload {
             CPU_PER_IO.at(done.cpu_seconds / ios * 1e6),
         ];
         metrics.extend(done.latencies.get("fdatasync").map(|took| FDATASYNC_P99.at(took.microseconds_at(0.99))));
+        let mut flush_seconds = 0.0;
         if job.pattern.writes() {
-            metrics.push(IOS_PER_SECOND_SYNCED.at(ios / (done.seconds + file::flush(&job.path)?)));
+            flush_seconds = file::flush(&job.path)?;
+            metrics.push(IOS_PER_SECOND_SYNCED.at(ios / (done.seconds + flush_seconds)));
         }
         Ok(Outcome {
             seconds: done.seconds,
+            flush_seconds,
             metrics,
             latencies: done.latencies,
             series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),

@@ -74,8 +74,7 @@ impl RunContext<'_> {
             self.check_primary(&metrics)?;
         }
         if let (Some(turns), Some(flush_seconds)) = (&turns, flush_seconds) {
-            let (primary, of_run) = (self.primary().unwrap_or_default(), (outcome.seconds, outcome.asked.limit));
-            outcome.seconds = turns.charge(&mut metrics, &primary, of_run, flush_seconds);
+            outcome.seconds = turns.charge(&mut metrics, &self.primary().unwrap_or_default(), &outcome, flush_seconds);
         }
         let (seconds, latencies, series) = (outcome.seconds, outcome.latencies, outcome.series);
         out.say(&Record::Run(Run { run, warm_up, started, seconds, metrics, latencies, series }));

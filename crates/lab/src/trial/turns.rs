@@ -3,6 +3,7 @@
 use super::{Done, INTERRUPTED, Out, STOP, Stopped};
 use crate::volumes::Volumes;
 use load::asked::{Asked, Limit};
+use load::workload::Outcome;
 use observe::disk::Counters;
 use observe::metric::{BEFORE_FLUSH, Direction, Measured, Metric};
 use observe::record::Record;
@@ -51,18 +52,20 @@ impl<'a> Turns<'a> {
         Ok(flushing.elapsed().as_secs_f64())
     }
 
-    /// Adds what a turn's end and the wait before it took to its figures; gives the turn's seconds, of a load with such a limit.
+    /// Adds what a turn's end and the wait before it took to its figures; gives the turn's seconds. Where the load flushed itself, little is
+    /// left for the flush that ends the turn.
     pub(super) fn charge(
         &self,
         metrics: &mut Vec<Measured>,
         primary: &str,
-        (seconds, limit): (f64, Limit),
+        outcome: &Outcome,
         flush_seconds: f64,
     ) -> f64 {
+        let (seconds, flush_seconds) = (outcome.seconds, outcome.flush_seconds + flush_seconds);
         metrics.push(FLUSH.at(flush_seconds));
         metrics.extend(self.standstill_bytes.map(|bytes| STANDSTILL.at(bytes as f64)));
         // The rate of an open loop is given: who holds it does so whatever a flush takes.
-        if !self.settings.charge_flush || limit == Limit::Open {
+        if !self.settings.charge_flush || outcome.asked.limit == Limit::Open {
             return seconds;
         }
         let Some(figure) = metrics.iter_mut().find(|measured| measured.metric.name == primary) else { return seconds };
@@ -119,7 +122,10 @@ mod tests {
     fn check_with(limit: Limit, unit: &str, value: f64, settings: study::trial_spec::Turns, expected: (f64, f64)) {
         let (_told, orders) = std::sync::mpsc::channel();
         let mut metrics = vec![Metric::named("figure".into(), unit.into(), Direction::More).at(value)];
-        let seconds = Turns::new(settings, &orders).charge(&mut metrics, "figure", (2.0, limit), 0.5);
+        // In part by the load's own flush, which had been nobody's.
+        let outcome =
+            Outcome { seconds: 2.0, flush_seconds: 0.375, ..Outcome::of(Asked { limit, ..Asked::all_right() }) };
+        let seconds = Turns::new(settings, &orders).charge(&mut metrics, "figure", &outcome, 0.125);
         assert_eq!((metrics[0].value, seconds), expected, "{unit}");
         // Of a folder, whose disk others use, nobody knows them.
         assert!(!metrics.iter().any(|measured| measured.metric.name == STANDSTILL.name));

@@ -26,6 +26,8 @@ fn both_engines_write_and_read_back_every_pattern() {
                 has_its_metrics(&KIND, &written, &outcome);
                 let name = if pattern.ends_with("write") { "write" } else { "read" };
                 assert!(outcome.latencies[name].count() > 0, "{written}");
+                // What a turn is charged with.
+                assert_eq!(outcome.flush_seconds > 0.0, name == "write", "{written}");
             }
         }
     }
