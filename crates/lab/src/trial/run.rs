@@ -17,13 +17,16 @@ impl RunContext<'_> {
         let mut turns = spec.turns.map(|settings| Turns::new(settings, told));
         for run in 0..spec.warm_up_runs + spec.runs {
             if let Some(turns) = turns.as_mut().filter(|_| run >= spec.warm_up_runs) {
+                if run == spec.warm_up_runs {
+                    turns.judge(true, out)?;
+                }
                 turns.wait(self.volumes, out)?;
             }
             self.run(run, workload, turns.as_mut(), out)?;
         }
         if let Some(turns) = &mut turns {
             turns.wait(self.volumes, out)?;
-            turns.judge(out)?;
+            turns.judge(false, out)?;
         }
         let verifying = Instant::now();
         self.with_context(out, |context| workload.verify(context)).map_err(Stopped::at("verify"))?;

@@ -81,7 +81,7 @@ impl<'a> Turns<'a> {
         seconds + flush_seconds
     }
 
-    /// Notes what a turn asked for; the turns of a trial stand or fall together.
+    /// Notes what a turn asked for; the turns of a trial stand or fall together, and so do its warm-ups.
     pub(super) fn note(&mut self, asked: &Asked) {
         match &mut self.asked {
             Some(sum) => sum.add(asked),
@@ -94,11 +94,12 @@ impl<'a> Turns<'a> {
         self.noted.insert(note.into())
     }
 
-    /// Judges all turns as one run.
-    pub(super) fn judge(&self, out: &mut Out) -> Done {
-        let Some(asked) = &self.asked else { return Ok(()) };
+    /// Judges the turns since the last judgement as one run: what was right in a warm-up makes no measured turn right.
+    pub(super) fn judge(&mut self, warm_up: bool, out: &mut Out) -> Done {
+        let Some(asked) = self.asked.take() else { return Ok(()) };
         asked.judge().map_err(Stopped::at("run"))?;
-        for message in asked.notes() {
+        for note in asked.notes() {
+            let message = if warm_up { format!("in a warm-up: {note}") } else { note };
             out.say(&Record::Note { message });
         }
         Ok(())
@@ -114,6 +115,7 @@ fn moved_bytes(volumes: &Volumes) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use load::asked::{Limit, Wrong};
 
     fn check(unit: &str, value: f64, settings: study::trial_spec::Turns, expected: (f64, f64)) {
         check_with(Limit::Share(0.0), unit, value, settings, expected);
@@ -132,6 +134,29 @@ mod tests {
         let before = metrics.iter().find(|measured| measured.metric.name == BEFORE_FLUSH);
         let is_charged = settings.charge_flush && limit != Limit::Open;
         assert_eq!(before.map(|measured| measured.value), is_charged.then_some(value));
+    }
+
+    /// Twice as much went wrong as may, and half of all that was asked for was a warm-up.
+    #[test]
+    fn a_warm_up_without_errors_excuses_none_of_the_turns() {
+        let (_told, orders) = std::sync::mpsc::channel();
+        let mut turns = Turns::new(study::trial_spec::Turns { charge_flush: true, is_job: false }, &orders);
+        let asked = |count: u64| Asked {
+            what: "requests".into(),
+            total: 1000,
+            wrong: vec![Wrong { name: "errors_other".into(), words: "other".into(), count, first: None }],
+            limit: Limit::Share(0.001),
+        };
+        let mut said = Vec::new();
+        let mut out = Out { records: &mut said, seconds: 0.0 };
+        turns.note(&asked(0));
+        assert!(turns.judge(true, &mut out).is_ok());
+        turns.note(&asked(2));
+        assert!(turns.judge(false, &mut out).is_err());
+        turns.note(&asked(1));
+        assert!(turns.judge(true, &mut out).is_ok());
+        let said = String::from_utf8(said).expect("records are text");
+        assert!(said.contains("in a warm-up: 1 of 1000 requests went wrong"), "{said}");
     }
 
     #[test]
