@@ -359,3 +359,20 @@ fn sqlite_holds_all_insertions_of_the_published_row() {
     // 1,500 transactions of each of eight copies, each with a flush that may be another's, too.
     assert!(metrics["device_flushes"].as_f64() > Some(1500.0), "{metrics}");
 }
+
+/// `sqlite3` takes a text in double quotes for the name of a column since its version 3.41, and had refused all insertions.
+#[test]
+fn the_insertions_of_the_published_row_are_sql_of_newer_versions_too() {
+    let study = include_str!("../../../../studies/phoronix-filesystems.toml");
+    let line = study.lines().find_map(|line| line.strip_prefix("prepare = ")).expect("it makes its insertions");
+    let words: Vec<String> = serde_json::from_str(line).expect("a list of texts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = words[2].replace("{data}", folder.path().to_str().expect("a plain name"));
+    let made = std::process::Command::new(&words[0]).args([&words[1], &script]).status().expect("it starts");
+    assert!(made.success());
+    let insertions = std::fs::File::open(folder.path().join("insertions")).expect("they are made");
+    let table = "CREATE TABLE pts1 (i, dt, f1, f2)";
+    let words = ["-bail", "-cmd", ".dbconfig dqs_dml off", "-cmd", table, ":memory:"];
+    let taken = std::process::Command::new("sqlite3").args(words).stdin(insertions).output().expect("it is installed");
+    assert!(taken.status.success(), "{}", String::from_utf8_lossy(&taken.stderr));
+}
