@@ -224,11 +224,15 @@ impl Command {
     }
 }
 
-/// A program with a relative path, where the check has found it: from where surefoot was started. Its working folder is another one.
+/// A program by its path, from the folder under test, where `prepare` may have made it, or else from where surefoot was started, as the check
+/// has it.
 fn found(program: &str, folder: &Path) -> String {
-    let is_from_here = program.contains('/') && !folder.join(program).exists();
-    let path = std::path::absolute(program).ok().filter(|_| is_from_here);
-    path.map_or_else(|| program.into(), |path| path.display().to_string())
+    if !program.contains('/') {
+        return program.into();
+    }
+    let made = folder.join(program);
+    let path = if made.exists() { Ok(made) } else { std::path::absolute(program) };
+    path.map_or_else(|_| program.into(), |path| path.display().to_string())
 }
 
 #[cfg(test)]
