@@ -3,7 +3,7 @@
 //! Pure; what an older file or another kernel does not have is none.
 
 use ledger::model::RunRow;
-use observe::metric::{BEFORE_FLUSH, Direction, Metric};
+use observe::metric::{BEFORE_FLUSH, Direction, Metric, WORK_DONE};
 
 /// What a run's work is counted in.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +32,13 @@ impl Work {
         self.rate.as_ref().map_or("run", |(_, unit)| unit)
     }
 
-    /// How much of it a run did: its rate, over the time that this is of. None of a search for the highest rate, whose tries are of other rates
-    /// than the one it found.
+    /// How much of it a run did, as it says or by its rate, over the time that this is of. None of an older search for the highest rate, whose
+    /// tries are of other rates than the one it found.
     fn count(&self, run: &RunRow) -> Option<f64> {
         let Some((name, _)) = &self.rate else { return Some(1.0) };
+        if let Some(done) = metric(run, WORK_DONE) {
+            return Some(done).filter(|count| *count > 0.0);
+        }
         if is_search(run) {
             return None;
         }
@@ -45,8 +48,6 @@ impl Work {
             Some((rate, flush_seconds)) => (rate, run.seconds - flush_seconds),
             None => (metric(run, name)?, run.seconds),
         };
-        // A run of `tree` removes its files, too, and their rate is that of extracting them.
-        let seconds = metric(run, "extract_synced_seconds").unwrap_or(seconds);
         Some(rate * seconds).filter(|count| *count > 0.0)
     }
 }
@@ -148,7 +149,7 @@ mod tests {
         };
         assert_eq!(per_work("transactions_per_second", &[]), Some(0.004));
         assert_eq!(per_work("highest_rate_per_second", &[("rates_tried", 12.0)]), None);
-        assert_eq!(per_work("files_per_second", &[("extract_synced_seconds", 4.0)]), Some(0.01));
+        assert_eq!(per_work("files_per_second", &[("work_done", 400.0)]), Some(0.01));
         // The rate of a job has no flush in it, and that of a load by time has: of both there was work in 8 s.
         let job = [("before_flush", 100.0), ("turn_flush_seconds", 2.0)];
         assert_eq!(per_work("ios_per_second", &job), Some(0.005));

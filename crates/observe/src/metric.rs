@@ -46,6 +46,9 @@ pub const PART_BEGIN: &str = "part_begin";
 /// Of a turn whose primary figure has the flush that ended it: the figure without.
 pub const BEFORE_FLUSH: &str = "before_flush";
 
+/// How much a run did, where its primary rate is over a part of the run's seconds only: their product is no count then.
+pub const WORK_DONE: &str = "work_done";
+
 /// What surefoot itself says of runs, or reads a meaning in. In a results file a name stands for one figure.
 const TAKEN: &[&str] = &[
     "asked",
@@ -71,6 +74,7 @@ const TAKEN: &[&str] = &[
     "space_used_bytes",
     "standstill_bytes",
     "turn_flush_seconds",
+    WORK_DONE,
     "write_amplification",
 ];
 

@@ -19,7 +19,7 @@ use crate::source_archive;
 use archive::Manifest;
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
-use observe::metric::{Measured, Metric};
+use observe::metric::{Measured, Metric, WORK_DONE};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::path::{Path, PathBuf};
@@ -52,6 +52,7 @@ const SETTINGS: &[Setting] = &[
 const METRICS: &[Metric] = observe::metrics! {
     More "1/s": "files_per_second";
     Less "s": "extract_seconds", "extract_synced_seconds", "remove_seconds", "remove_synced_seconds";
+    Neither "1": WORK_DONE;
 };
 
 /// Checked parameters.
@@ -134,7 +135,8 @@ impl Workload for Tree {
         let extract = began.elapsed().as_secs_f64();
         flush::filesystem_of(&context.data_folder)?;
         let extract_synced = began.elapsed().as_secs_f64();
-        let rate = manifest.files as f64 / extract_synced;
+        let files = manifest.files as f64;
+        let rate = files / extract_synced;
 
         manifest.compare(&target)?;
 
@@ -147,7 +149,7 @@ impl Workload for Tree {
 
         Ok(Outcome {
             seconds: extract_synced + remove_synced,
-            metrics: workload::figures(METRICS, [rate, extract, extract_synced, remove, remove_synced]),
+            metrics: workload::figures(METRICS, [rate, extract, extract_synced, remove, remove_synced, files]),
             latencies: [("create".into(), create), ("unlink".into(), unlink)].into(),
             series: [(METRICS[0].name.to_string(), rates)].into(),
             bytes_written: manifest.bytes,

@@ -38,6 +38,7 @@ fn a_generated_tree_is_extracted_and_removed_and_cached() {
     has_its_metrics(&KIND, &written, &outcome);
     assert_eq!(outcome.latencies["create"].count(), 400);
     assert_eq!(outcome.latencies["unlink"].count(), 400);
+    assert_eq!(value(&outcome, "work_done"), 400.0);
     let rate = 400.0 / value(&outcome, "extract_synced_seconds");
     assert!((value(&outcome, "files_per_second") / rate - 1.0).abs() < 1e-9);
     assert_eq!(desk.data.path().read_dir().unwrap().count(), 0);
