@@ -18,6 +18,8 @@ impl Work {
         let counted = metric.name.strip_suffix("_per_second").filter(|_| metric.unit == "1/s");
         let unit = |counted: &str| match counted {
             "ios" => "I/O".to_string(),
+            // A search: what was done is the answers of all tries.
+            "highest_rate" => "answer".to_string(),
             _ => counted.strip_suffix('s').unwrap_or(counted).replace('_', " "),
         };
         Work {

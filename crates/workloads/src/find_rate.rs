@@ -16,7 +16,7 @@ use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, W
 use observe::cpu;
 use observe::durability::Durability;
 use observe::latency::Latency;
-use observe::metric::{Measured, Metric};
+use observe::metric::{Measured, Metric, WORK_DONE};
 use random::Random;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -68,7 +68,7 @@ const METRICS: &[Metric] = observe::metrics! {
     Less "µs": "latency_p99_at_highest_rate_microseconds";
     Neither "1/s": "lowest_failing_rate_per_second";
     // `analysis` calls the highest rate a lower bound where the last is high.
-    Neither "1": "rates_tried", "generator_busy_share_at_lowest_failing_rate";
+    Neither "1": "rates_tried", "generator_busy_share_at_lowest_failing_rate", WORK_DONE;
 };
 
 #[derive(Debug, Clone, Deserialize)]
@@ -199,8 +199,8 @@ impl Workload for FindRate {
         if found.failing == 0.0 {
             notes.push(format!("All rates held, up to {:.0} requests a second: set `rate_max` higher.", found.rate));
         }
-        let values =
-            [found.rate, found.p99_microseconds, found.failing, tries.number as f64, tries.generator_busy_share()];
+        let [number, answers] = [tries.number, tries.answers].map(|count| count as f64);
+        let values = [found.rate, found.p99_microseconds, found.failing, number, tries.generator_busy_share(), answers];
         Ok(Outcome {
             seconds: started.elapsed().as_secs_f64(),
             metrics: workload::figures(METRICS, values),
@@ -229,6 +229,8 @@ struct Failed {
 /// What all tries of a run came to.
 struct Tries {
     number: u64,
+    /// Right ones, to all of them: what the server did in a run.
+    answers: u64,
     /// As [`Parameters::shift`].
     shift: f64,
     latencies: BTreeMap<String, Latency>,
@@ -244,7 +246,7 @@ impl Tries {
     fn of(client: &Client, cpus: usize, shift: f64) -> Tries {
         let threads = client.threads.clamp(1, client.connections).min(cpus);
         let (latencies, failed) = (BTreeMap::new(), Vec::new());
-        Tries { number: 0, shift, latencies, failed, asked: Asked::all_right(), threads }
+        Tries { number: 0, answers: 0, shift, latencies, failed, asked: Asked::all_right(), threads }
     }
 
     /// Adds one; gives its 99th percentile in microseconds where the rate held.
@@ -252,6 +254,7 @@ impl Tries {
         // Each rate has the limit of a closed loop, though it is driven in an open one: errors are how it fails.
         let asked = tally.asked(parameters.sending.limit(Pace::Closed));
         let objection = parameters.objection(rate, &tally, &asked);
+        self.answers += tally.right;
         // A rate that is tried twice counts by its last try. One that fails is lower than all others that failed.
         self.failed.retain(|failed| failed.rate > rate);
         match &objection {

@@ -168,6 +168,7 @@ fn a_rate_that_holds_when_it_is_tried_again_leaves_no_reason() {
     assert!(tries.add(&parameters, 100.0, tally(100, |_| 0.02)).is_none());
     assert!(tries.add(&parameters, 100.0, tally(100, |_| 0.001)).is_some());
     assert_eq!((tries.notes(), tries.generator_busy_share()), (Vec::new(), 0.0));
+    assert_eq!(tries.answers, 600, "work is that of each try, whether its rate held or not");
 }
 
 fn server(address: SocketAddr) -> sending::Server {
