@@ -278,7 +278,8 @@ mod tests {
     fn what_is_said_of_each_run_has_names_that_no_program_may_have() {
         use crate::cpu::{DRIVER_CPUS, OWN_CPUS, SERVER_CPUS};
         let folder = std::env::temp_dir();
-        let said = Sampler::start(None, None, Some(Place::Filesystem(&folder))).stop().metrics;
+        let watched = Watched { place: Some(Place::Filesystem(&folder)), ..Watched::default() };
+        let said = Sampler::start(&watched).stop().metrics;
         assert!(said.len() > 5, "{said:?}");
         let others = [WRITE_AMPLIFICATION, FLUSH_SECONDS_MEAN, FLUSHES_PER_COMMIT, COMMITS, SPACE_USED];
         let of_cpus = [DRIVER_CPUS, SERVER_CPUS, OWN_CPUS];
