@@ -8,6 +8,7 @@
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::LazyLock;
 
 /// The mark where the measured part begins.
 pub const BEGIN: &str = "begin";
@@ -22,7 +23,7 @@ const DISCARD: u64 = 4;
 const MARK: u64 = 8;
 
 /// A write of zeros has so many at most, as whoever reads the log holds an entry in memory.
-static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
+static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; 1 << 20]);
 
 /// Why a log can't be exported.
 #[derive(Debug, thiserror::Error)]
