@@ -226,8 +226,9 @@ impl Use {
         let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
         // A load asks for nothing while the flush goes on that ends its turn.
         let asking = |name: &str| {
+            let all = mean(name)?;
             let before_flush = if name == scenario.primary_metric { mean(BEFORE_FLUSH) } else { None };
-            before_flush.or_else(|| mean(name))
+            before_flush.or(Some(all))
         };
         let workload = &scenario.settings["workload"];
         let number = |name: &str| workload[name].as_f64().filter(|value| *value > 0.0);

@@ -239,20 +239,17 @@ mod tests {
         assert!(control.run(vec![(); 2], ready, |()| Ok(()), &mut |_, _| {}).is_err());
     }
 
-    /// Those that were there had waited for the others until the trial's time was over. In a process of its own, which has room for a few.
+    /// Those that were there had waited for the others until the trial's time was over. In a process of its own, of a user who may have three.
     #[cfg(target_os = "linux")]
     #[test]
     fn threads_that_the_system_refuses_fail_the_run_and_hold_up_nobody() {
         use nix::sys::resource::{Resource, setrlimit};
-        let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
-        let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).expect("its size");
         // SAFETY: the child uses its own handles only, and ends without the test harness's exit.
         let status = match unsafe { nix::unistd::fork() }.expect("a process") {
             nix::unistd::ForkResult::Child => {
-                let room = pages * 4096 + (32 << 20);
-                setrlimit(Resource::RLIMIT_AS, room, room).expect("lowered");
-                // SAFETY: a number; a child that waits for ever is ended by it.
-                unsafe { libc::alarm(60) };
+                // SAFETY: numbers: `nobody`, as root has no limit, and seconds, by which a child that waits for ever is ended.
+                unsafe { (libc::setuid(65534), libc::alarm(60)) };
+                setrlimit(Resource::RLIMIT_NPROC, 3, 3).expect("lowered");
                 let interrupted = AtomicBool::new(false);
                 let control = Control::new(&interrupted);
                 let ended = control.run(vec![(); 256], |_, ()| Ok(()), |()| Ok(()), &mut |_, _| {});
