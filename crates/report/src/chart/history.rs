@@ -12,6 +12,8 @@ const HEIGHT: f64 = 220.0;
 pub const LINES_MAX: usize = 7;
 /// Room for a date.
 const DATE: f64 = 84.0;
+/// Intervals are drawn as far as this beyond the smallest and the largest mean.
+const BEYOND_MAX: f64 = 2.0;
 
 /// One scenario: its label, and where it lay in each result.
 pub struct Line<'a> {
@@ -29,8 +31,11 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
     if (0..dates.len()).filter(|at| measured(*at)).count() < 2 {
         return None;
     }
-    let low = centres().map(|centre| centre.low.min(centre.mean)).fold(f64::INFINITY, f64::min);
-    let high = centres().map(|centre| centre.high.max(centre.mean)).fold(f64::NEG_INFINITY, f64::max);
+    // Intervals of two or three rounds can span decades; then the means keep most of the room.
+    let smallest = centres().map(|centre| centre.mean).fold(f64::INFINITY, f64::min);
+    let largest = centres().map(|centre| centre.mean).fold(f64::NEG_INFINITY, f64::max);
+    let low = centres().map(|centre| centre.low).fold(f64::INFINITY, f64::min).max(smallest / BEYOND_MAX);
+    let high = centres().map(|centre| centre.high).fold(f64::NEG_INFINITY, f64::max).min(largest * BEYOND_MAX);
     let mut svg = Svg::new(id);
     let names = fitted_names(lines.iter().map(|line| line.label), WIDTH - 26.0);
     let mut top = 6.0;
@@ -63,8 +68,8 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
     let logarithmic = if y_axis.is_logarithmic() { ", log" } else { "" };
     let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
     svg.faint_text(WIDTH / 2.0, bottom + 35.0, Anchor::Middle, &format!("{metric}{unit}{logarithmic}"));
-    let description =
-        "A line a scenario; marks are geometric means, upright lines their intervals; results at equal distances.";
+    let description = "A line a scenario; marks are geometric means, upright lines their intervals, of which long ones go on beyond \
+        the picture; results at equal distances.";
     Some(svg.finish(WIDTH, bottom + 42.0, &format!("{metric} over time"), description))
 }
 
@@ -76,9 +81,22 @@ mod tests {
     /// They had ended where the smallest and the largest trial lay, within which an interval of few rounds does not fit.
     #[test]
     fn intervals_are_drawn_to_their_ends() {
+        let heights = heights([(80.0, 120.0), (60.0, 140.0)]);
+        assert!((heights[1] / heights[0] - 2.0).abs() < 0.02, "{heights:?}");
+    }
+
+    /// One result of two rounds had flattened all others: an interval of the others took a seventeenth of the height.
+    #[test]
+    fn an_interval_of_two_rounds_leaves_the_others_their_room() {
+        let heights = heights([(80.0, 125.0), (2.0, 5000.0)]);
+        assert!(heights[0] > HEIGHT / 4.0 && heights[1] <= HEIGHT, "{heights:?}");
+    }
+
+    /// Of the lines that two intervals around 100 are drawn as.
+    fn heights(intervals: [(f64, f64); 2]) -> Vec<f64> {
         let centre =
-            |low, high| Some(Centre { mean: 100.0, low, high, median: 100.0, min: 98.0, max: 103.0, count: 4 });
-        let lines = [Line { label: "xfs", centres: vec![centre(80.0, 120.0), centre(60.0, 140.0)] }];
+            |(low, high)| Some(Centre { mean: 100.0, low, high, median: 100.0, min: 98.0, max: 103.0, count: 4 });
+        let lines = [Line { label: "xfs", centres: intervals.map(centre).to_vec() }];
         let dates = ["2026-11-21", "2026-11-22"].map(String::from);
         let scale = Scale::of(&Metric::new("transactions_per_second", "1/s", Direction::More), 100.0);
         let svg = draw("history", &lines, &dates, &scale, "transactions per second").expect("two results").svg;
@@ -88,7 +106,6 @@ mod tests {
             heights[0] - heights[1]
         };
         let paths = svg.split("<path d=\"M").filter(|path| path.contains("stroke-width=\"1.2\""));
-        let heights: Vec<f64> = paths.map(height).collect();
-        assert!((heights[1] / heights[0] - 2.0).abs() < 0.02, "{heights:?}");
+        paths.map(height).collect()
     }
 }
