@@ -27,6 +27,8 @@ const DRIFT_MIN: f64 = 0.02;
 const NAMES_MAX: usize = 3;
 /// Letters of what a trial said that the short answer has room for.
 const SAID_MAX: usize = 70;
+/// Share of a device that is there to be filled at least; a filesystem's tables, journal and reserve take the rest, 8 % and more.
+const FILLED_MIN: f64 = 0.9;
 /// Where more main rounds would help, and none is measured any more.
 const CLOSED: &str = "Measure anew: new rounds closed the choice.";
 
@@ -377,11 +379,11 @@ fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
     own.into_iter().filter_map(serde_json::Value::as_f64).chain(machine).reduce(f64::min)
 }
 
-/// What `storage.fill` wrote before the data, where the study says how large the filesystem is: no load reads it.
+/// What `storage.fill` wrote at least before the data, where the study says how large the device is: no load reads it.
 fn filled_bytes(scenario: &Scenario) -> f64 {
     let storage = &scenario.settings["storage"];
     let is_sized = storage["device"] == "loop" || storage["device"] == "virtual";
-    let filled = || Some(storage["fill"].as_f64()? * storage["size"].as_f64()?);
+    let filled = || Some(storage["fill"].as_f64()? * storage["size"].as_f64()? * FILLED_MIN);
     if is_sized { filled().unwrap_or(0.0) } else { 0.0 }
 }
 

@@ -393,4 +393,7 @@ fn data_are_held_against_the_memory_that_there_was() {
     assert_eq!((said(limited(64e9), 30e9), said(limited(64e9), 20e9), said(limited(10e9), 20e9)), (0, 1, 0));
     let filled = |fill: f64| serde_json::json!({ "storage": storage(fill) });
     assert_eq!((said(filled(0.5), 33e9), said(filled(0.0), 33e9)), (1, 0));
+    // Of 64 GB a filesystem may have 59 for files, of which 47 are filled: 12 GB of data do not fit into 10.
+    let limited = serde_json::json!({ "memory_bytes": 10e9, "storage": storage(0.8) });
+    assert_eq!(said(limited, 59e9), 0);
 }
