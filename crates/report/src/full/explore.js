@@ -213,9 +213,10 @@
   }
   /// From a list by degrees of freedom, which ends where more of them make no difference.
   const quantileFor = (list, rounds) => list[Math.min(rounds - 1, list.length) - 1] ?? Infinity;
+  /// Of logarithms; no figure is known better than the resolution says.
   function deviation(values) {
     const centre = mean(values);
-    return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
+    return Math.max(data.resolution, Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)));
   }
   /// The cells that can't be told from the best (F8), each pair by the rounds in which both have a value.
   function bestSet(cells) {

@@ -17,7 +17,7 @@ use analysis::row::Row;
 use analysis::view::{Part, View};
 use observe::metric::{Direction, Metric};
 use serde_json::{Map, Value, json};
-use stats::interval::t_quantile;
+use stats::interval::{RESOLUTION, t_quantile};
 use std::collections::BTreeMap;
 
 const SCRIPT: &str = include_str!("explore.js");
@@ -96,6 +96,7 @@ fn data(input: &Input, view: &View, metrics: Vec<Value>) -> Value {
         "study": contents.study.name,
         "confidence": view.confidence,
         "t": quantiles(0.5 + view.confidence / 2.0),
+        "resolution": rounded(RESOLUTION, 8),
         "best": (2..=scenarios.len().min(CELLS_MAX)).map(best).collect::<Vec<_>>(),
         "mark": if is_marked { MARK } else { "" },
         "daggerNote": if is_marked { DAGGER_NOTE } else { "" },

@@ -187,6 +187,21 @@ fn where_trials_failed_both_heat_maps_hatch_the_same() {
     assert_eq!(shown.chart.matches("class=\"hatch\"").count(), hatched);
 }
 
+/// Of figures that never vary the largest alone was hatched, by however little: a thousandth is as much as is known of any.
+#[test]
+fn figures_that_never_vary_are_told_apart_by_no_less_than_their_resolution() {
+    let mut table = fixture::filesystems_and_buffers();
+    for (at, row) in table.rows.iter_mut().enumerate() {
+        row.values.fill(Some(1000.0 + 0.05 * at as f64));
+    }
+    let input = fixture::input(&table);
+    let resolution = data_of(&report::html(&input))["resolution"].as_f64().expect("a number");
+    assert!((resolution - stats::interval::RESOLUTION).abs() < 1e-9, "{resolution}");
+    let hash = format!("#view=map&x={CACHE}&series={FILESYSTEM}");
+    let Some(shown) = explored("explore-map-alike.html", &input, &hash) else { return };
+    assert_eq!(shown.chart.matches("class=\"hatch\"").count(), 6);
+}
+
 #[test]
 fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
     let mut table = fixture::filesystems_and_buffers();
