@@ -118,8 +118,15 @@ pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
     let several = view.limits.iter().any(|held| held.limit == first.limit && held.label != first.label);
     let interval = |held: &Held, centre: Centre| {
         let scale = Scale::of(&held.metric, centre.mean);
-        let ends = || format!("{}–{}", scale.number(centre.low), scale.with_unit(centre.high));
-        Cell { text: if centre.count == 1 { "one trial".into() } else { ends() }, ..Cell::default() }
+        let text = match centre.count {
+            1 => "one trial".into(),
+            // A figure of 0 has none.
+            _ if centre.low < centre.high => {
+                format!("{}–{}", scale.number(centre.low), scale.with_unit(centre.high))
+            }
+            _ => String::new(),
+        };
+        Cell { text, ..Cell::default() }
     };
     let figure = |held: &Held, value: Option<f64>| known_cell(value, |value| shown(held, value));
     let table = Columns::of(id, &view.limits[..rows_max.min(view.limits.len())])

@@ -324,6 +324,18 @@ fn a_percentile_by_turns_is_that_of_all_operations() {
     }
 }
 
+/// "0–0" had looked as if it were sure.
+#[test]
+fn a_figure_of_0_has_no_interval() {
+    let rows = vec![Row::new("ext4", &[1000.0, 0.0, 1001.0, 999.0, 1000.0, 1002.0])];
+    let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
+    let mut contents = fixture::contents(&table);
+    let metric = "transactions_per_second".into();
+    contents.study.limits = vec![LimitRecord { workload: "oltp".into(), metric, ..limit(500.0, true) }];
+    let said = report::summary(&fixture::input_of(contents, &table), &Place::default(), 100, false);
+    assert!(said.starts_with("Too early to say: p99 of the flush is 0 1/s so far") && !said.contains("0–0"), "{said}");
+}
+
 /// "1 times its limit" is no reason for a no.
 #[test]
 fn what_is_just_beyond_is_said_to_be() {
