@@ -379,7 +379,8 @@ fn range((one, other): (&str, &str), (low, high): (f64, f64), metric: &Metric, m
     let (better, worse, good) = (better(metric), worse(metric), good(metric));
     let (low, high) = if more_is_better { (low.exp(), high.exp()) } else { ((-high).exp(), (-low).exp()) };
     if high > 2.0 || low < 0.5 {
-        return format!("{one} is {} to {} times as {good} as {other}", ratio_number(low), ratio_number(high));
+        let ends = ratio_ends((low, high), ratio_number).join(" to ");
+        return format!("{one} is {ends} times as {good} as {other}");
     }
     let number = |ratio: f64| {
         let percent = (ratio - 1.0).abs() * 100.0;
@@ -408,6 +409,7 @@ mod tests {
         assert_eq!(said(true, 0.9, 0.98), "a is 2 to 10 % slower than b");
         assert_eq!(said(true, 0.97, 1.11), "a is anything from 3 % slower to 11 % faster than b");
         assert_eq!(said(true, 0.44, 0.46), "a is 0.44 to 0.46 times as fast as b");
+        assert_eq!(said(true, 1.0041, 2.31), "a is 1.004 to 2.310 times as fast as b", "and surely not slower");
         assert_eq!(said(false, 0.8, 1.0), "a is 0 to 25 % faster than b");
     }
 }

@@ -4,7 +4,7 @@ use super::{Comparison, Line, Workload};
 use crate::answer::LIMITS;
 use crate::chart::{comparison, ratios};
 use crate::document::{Block, Chart, Columns, Document, Layout, Table, head, no_cell, number_cell, page};
-use crate::number::{p_words, ratio_precise, words};
+use crate::number::{p_words, ratio_ends, ratio_precise, words};
 use crate::unpaired;
 use analysis::unpaired::Change;
 
@@ -40,7 +40,8 @@ impl Comparison {
             let ratio =
                 if line.sides.more_is_better { (ratio, low, high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
             let (name, verdict, is_shown) = (line.name(workload), line.verdict(&self.level), line.is_shown());
-            let tip = format!("{name}: {:.3} [{:.3}, {:.3}], {verdict}", ratio.0, ratio.1, ratio.2);
+            let ends = ratio_ends((ratio.1, ratio.2), ratio_precise).join(", ");
+            let tip = format!("{name}: {} [{ends}], {verdict}", ratio_precise(ratio.0));
             Some(ratios::Row { name, ratio, verdict, is_shown, tip })
         };
         let rows: Vec<ratios::Row> = drawn.iter().filter_map(row).collect();
