@@ -27,7 +27,7 @@ const DRIFT_MIN: f64 = 0.02;
 const NAMES_MAX: usize = 3;
 /// Letters of what a trial said that the short answer has room for.
 const SAID_MAX: usize = 70;
-/// Share of a device that is there to be filled at least; a filesystem's tables, journal and reserve take the rest, 8 % and more.
+/// Share of a device that is there to be filled at least; a filesystem's tables, journal and reserve take the rest.
 const FILLED_MIN: f64 = 0.9;
 /// Where more main rounds would help, and none is measured any more.
 const CLOSED: &str = "Measure anew: new rounds closed the choice.";
