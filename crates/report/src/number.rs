@@ -183,7 +183,10 @@ fn decimals(percent: f64) -> usize {
 
 fn percent_number(fraction: f64) -> String {
     let percent = fraction * 100.0;
-    // Nearly all is not all.
+    // Hardly any is not none, and nearly all is not all.
+    if (1e-6..0.005).contains(&percent.abs()) {
+        return group(&rounded(percent, 2).to_string());
+    }
     let decimals = if (99.95..99.995).contains(&percent.abs()) { 2 } else { decimals(percent) };
     let text = format!("{percent:.decimals$}");
     // "3 %", not "3.0 %": margins are set as whole percents.
@@ -308,7 +311,8 @@ mod tests {
     fn percents_say_no_more_than_is_known() {
         assert_eq!([0.03, 0.0321, 0.0008, 1.5, 0.0].map(percent), ["3 %", "3.2 %", "0.08 %", "150 %", "0 %"]);
         assert_eq!([0.999, 0.9997, 1.0, 1.004].map(percent), ["99.9 %", "99.97 %", "100 %", "100 %"]);
-        assert_eq!([0.012, -0.012, 0.0].map(percent_signed), ["+1.2 %", "−1.2 %", "0 %"]);
+        assert_eq!([0.000_03, 1.234e-7, 1e-15].map(percent), ["0.003 %", "0.000012 %", "0.00 %"]);
+        assert_eq!([0.012, -0.012, 0.0, -0.000_03].map(percent_signed), ["+1.2 %", "−1.2 %", "0 %", "−0.003 %"]);
     }
 
     #[test]
