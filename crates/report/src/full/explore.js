@@ -221,7 +221,7 @@
   /// The cells that can't be told from the best (F8), each pair by the rounds in which both have a value.
   function bestSet(cells) {
     const sign = metric().better === "less" ? -1 : 1;
-    const quantiles = data.best[cells.length - 2] || [];
+    const [, quantiles] = data.best.find(([count]) => count >= cells.length) || [0, []];
     const ahead = (a, b) => {
       const all = a.rounds.map((value, round) => sign * ((value ?? NaN) - (b.rounds[round] ?? NaN)));
       const known = all.filter((difference) => !Number.isNaN(difference));

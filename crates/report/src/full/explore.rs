@@ -34,7 +34,7 @@ const OTHER_POINTS: usize = 60;
 const POINTS_MIN: usize = 20;
 /// Rounds with quantiles of their own; more rounds take the last, which is a little larger than theirs.
 const ROUNDS_MAX: usize = 60;
-/// Cells of a heat map that are judged at most.
+/// Cells of a heat map up to which each number has quantiles of its own; more take those of up to twice as many, a little larger than theirs.
 const CELLS_MAX: usize = 80;
 /// Digits of the lines' values, twelve bits in two letters.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -91,13 +91,15 @@ fn data(input: &Input, view: &View, metrics: Vec<Value>) -> Value {
     };
     // As stats has it for the best set (F8): one-sided, Bonferroni's for all other cells.
     let alpha = view.parts.first().map_or(1.0 - view.confidence, |part| part.alpha);
-    let best = |cells: usize| quantiles(1.0 - alpha / (cells as f64 - 1.0));
+    let best = |cells: usize| json!([cells, quantiles(1.0 - alpha / (cells as f64 - 1.0))]);
+    let (some, all) = (2..=scenarios.len().min(CELLS_MAX), scenarios.len());
+    let many = std::iter::successors(Some(2 * CELLS_MAX), |cells| Some(2 * cells)).take_while(|cells| *cells < 2 * all);
     json!({
         "study": contents.study.name,
         "confidence": view.confidence,
         "t": quantiles(0.5 + view.confidence / 2.0),
         "resolution": rounded(RESOLUTION, 8),
-        "best": (2..=scenarios.len().min(CELLS_MAX)).map(best).collect::<Vec<_>>(),
+        "best": some.chain(many).map(best).collect::<Vec<_>>(),
         "mark": if is_marked { MARK } else { "" },
         "daggerNote": if is_marked { DAGGER_NOTE } else { "" },
         "sample": sampled(input),

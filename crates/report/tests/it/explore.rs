@@ -202,6 +202,22 @@ fn figures_that_never_vary_are_told_apart_by_no_less_than_their_resolution() {
     assert_eq!(shown.chart.matches("class=\"hatch\"").count(), 6);
 }
 
+/// From 81 cells on every one was hatched, as there was nothing to hold them to.
+#[test]
+fn maps_of_any_number_of_cells_are_judged() {
+    let row = |n: u32| Row {
+        levels: Vec::new(),
+        ..Row::new(&format!("fs{n}"), &[1000.0, 1010.0, 990.0].map(|value| value + f64::from(n)))
+    };
+    let table = Table { rows: (0..81).map(row).collect(), ..fixture::filesystems_and_buffers() };
+    let data = data_of(&report::html(&Input::new(fixture::contents(&table), Default::default())));
+    let best = data["best"].as_array().expect("lists");
+    let counts: Vec<Option<u64>> = best.iter().map(|list| list[0].as_u64()).collect();
+    assert_eq!((counts.first(), counts.last(), counts.len()), (Some(&Some(2)), Some(&Some(160)), 80));
+    let first = |list: &Value| list[1][0].as_f64().expect("a quantile");
+    assert!(first(&best[79]) > first(&best[78]));
+}
+
 #[test]
 fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
     let mut table = fixture::filesystems_and_buffers();
