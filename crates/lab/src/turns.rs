@@ -2,6 +2,7 @@
 
 use crate::groups::{self, Room};
 use crash::plan::{Plan, PlannedScenario, TrialSpec, volumes};
+use load::workload::WorkloadSettings;
 use observe::durability::Class;
 use sandbox::work::Work;
 use storage::Device;
@@ -90,7 +91,7 @@ pub fn cut(spec: &mut TrialSpec, plan: &Plan) {
     let design = &plan.design;
     let load = workloads::settings(&spec.workload, &spec.parameters);
     let seconds = load.as_ref().and_then(|load| load.run_seconds());
-    let is_job = seconds.is_none() && load.is_none_or(|load| !load.goes_in_parts());
+    let is_job = load.is_none_or(|load| is_job(&*load));
     spec.turns = Some(Turns { charge_flush: design.charge_flush, is_job });
     let Some(seconds) = seconds else { return };
     let chosen_turns = plan.drawn.turns.and_then(|chosen| chosen.turns);
@@ -101,6 +102,11 @@ pub fn cut(spec: &mut TrialSpec, plan: &Plan) {
     spec.parameters.insert("time".into(), turn_seconds.into());
     let turns_of = |runs: u32| (f64::from(runs) * seconds / turn_seconds).ceil() as u32;
     (spec.runs, spec.warm_up_runs) = (chosen_turns.unwrap_or(turns_of(spec.runs)), turns_of(spec.warm_up_runs));
+}
+
+/// Whether a turn is a whole job. One that is not cut and lasts by the clock all the same is charged with its flush as those are that it is held against.
+fn is_job(load: &dyn WorkloadSettings) -> bool {
+    !load.is_by_the_clock() && !load.goes_in_parts()
 }
 
 /// Whose turn it is, one after the other, when each has this many: cycle after cycle of balanced orders, so that nobody has the
@@ -131,5 +137,19 @@ mod tests {
             }
             prop_assert_eq!(had, turns);
         }
+    }
+
+    /// Of two that are held against each other, the one whose runs are whole had paid for no flush.
+    #[test]
+    fn a_run_that_lasts_by_the_clock_is_no_job() {
+        let is_job = |name: &str, setting: &str, value: serde_json::Value| {
+            let kind = workloads::kind(name).expect("a kind");
+            let mut parameters = settings::defaults(kind.settings);
+            parameters.insert(setting.into(), value);
+            is_job(&*(kind.read)(&parameters))
+        };
+        assert!(!is_job("key-value", "aof_rewrite", 0.into()) && !is_job("key-value", "aof_rewrite", 3.into()));
+        assert!(!is_job("orders", "thinking", true.into()) && !is_job("http-replay", "requests_per_run", 100.into()));
+        assert!(is_job("oltp", "transactions", 100.into()) && is_job("tree", "files", 100.into()));
     }
 }
