@@ -15,7 +15,7 @@ pub fn of(log: &Log, has_programs: bool, switched: usize) -> Vec<String> {
     let has_calls = has_programs && steps().any(|step| calls(&log.texts()[step.text as usize]));
     let of_calls = "MySQL logs the statements of stored programs beside their call: they are done twice.".to_string();
     let of_switched = format!(
-        "{switched} of the sessions were open when the log began, and commit what they have not begun: each has `SET autocommit=0` first, as it must have had before."
+        "{switched} of the sessions commit what they have not begun, and the log does not have their own beginning: each has `SET autocommit=0` first, as it must have had before."
     );
     let all =
         [(trimmed > 0).then_some(of_trimmed), has_calls.then_some(of_calls), (switched > 0).then_some(of_switched)];

@@ -216,6 +216,8 @@ pub struct Sessions {
     pub lines: u64,
     /// Whether the statements of stored programs stand beside their calls.
     pub has_programs: bool,
+    /// Whether a slow log has what took no time, too, and so all of its sessions' statements.
+    pub has_quick: bool,
     bad_lines: u64,
     first_bad: u64,
 }
@@ -411,8 +413,9 @@ impl Sessions {
         let (sessions, wanted) = (self.ended, self.options.database.as_deref());
         let mut sessions = of_database(self.form, sessions, &for_all, wanted, &mut self.left_out)?;
         transactions::leave_out_halves(&mut sessions, &texts, backslash_escapes, &mut self.left_out);
-        let switched =
-            if backslash_escapes { transactions::switch_autocommit_off(&mut sessions, &mut texts) } else { 0 };
+        // Where the log has slow ones alone, a commit's BEGIN was too quick for it.
+        let has_all = self.form == Form::General || self.has_quick;
+        let switched = if has_all { transactions::switch_autocommit_off(&mut sessions, &mut texts) } else { 0 };
         leave_out_unknown(&mut sessions, &texts, &mut self.left_out);
         sessions.retain(|session| !session.steps.is_empty());
         sessions.sort_by_key(Session::from);

@@ -6,6 +6,9 @@ use crate::sessions::{Expects, Sessions, Statement, Way};
 use crate::spread::Spread;
 use script::Verb;
 
+/// A statement below this is quick: thresholds of slow logs are far above it, but for those of 0.
+const QUICK_SECONDS: f64 = 0.001;
+
 /// What is known of a statement before its text.
 #[derive(Default)]
 struct Head<'a> {
@@ -128,6 +131,7 @@ fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, session
     if text.is_empty() || text.starts_with("# administrator command") || used(text).is_some() {
         return;
     }
+    sessions.has_quick |= head.seconds < QUICK_SECONDS;
     // Of a change, a client may have asked for the rows that were found or for those that became others: the log does not say which.
     let rows = head.rows_sent.filter(|_| script::verb(text) == Verb::Read);
     let at_microseconds = now.saturating_sub((head.seconds * 1e6) as i64);
