@@ -19,6 +19,7 @@ use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -164,7 +165,8 @@ impl WorkloadSettings for Parameters {
     /// Its programs where they are named by their paths: a script of the user's is a part of the load. What they open nobody knows.
     fn user_files(&self) -> Vec<PathBuf> {
         let programs = self.commands().into_iter().filter_map(|(_, command)| command.first());
-        programs.filter(|program| program.contains('/') && !program.contains('{')).map(PathBuf::from).collect()
+        let paths = programs.filter(|program| program.contains('/') && !program.contains('{')).map(PathBuf::from);
+        paths.filter(|path| !is_the_machines(path)).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
@@ -224,6 +226,12 @@ impl Command {
     }
 }
 
+/// Whether a program's name alone finds it, as that of an installed one. Members of a fleet may have versions of their own.
+fn is_the_machines(program: &Path) -> bool {
+    let named = program.file_name().and_then(OsStr::to_str).and_then(process::find);
+    named.is_some_and(|named| named.canonicalize().ok() == program.canonicalize().ok())
+}
+
 /// A program by its path, from the folder under test, where `prepare` may have made it, or else from where surefoot was started, as the check
 /// has it.
 fn found(program: &str, folder: &Path) -> String {
@@ -278,6 +286,9 @@ mod tests {
         let written = json!({"command": ["./bench.sh", "/etc/passwd"], "prepare": ["{data}/x"]});
         assert_eq!(files(written), [PathBuf::from("./bench.sh")]);
         assert_eq!(files(json!({"command": ["fio"]})), Vec::<PathBuf>::new());
+        // Members of a fleet with another version each had been no fleet, once all was measured.
+        let installed = process::find("sh").unwrap();
+        assert_eq!(files(json!({"command": [installed]})), Vec::<PathBuf>::new());
     }
 
     /// A run of 30 s ended the load of its data after two minutes.
