@@ -103,9 +103,10 @@ impl Checker<'_> {
         }
     }
 
-    /// Factors whose levels are the same, as all that they set does nothing in any scenario: they would be compared as if they were real.
+    /// Factors whose levels are the same, as all that they set does nothing in any scenario: they would be compared as if they were real. Of one
+    /// level alone, as `--set` leaves it, nothing is compared.
     fn factors_in_vain(&mut self, study: &Study, combinations: &[Combination], idle: &[Idle]) {
-        for (index, factor) in study.factors.iter().enumerate() {
+        for (index, factor) in study.factors.iter().enumerate().filter(|(_, factor)| factor.levels.len() > 1) {
             let of_factor = combinations.iter().zip(idle);
             let of_factor = of_factor.filter_map(|(one, idle)| Some((&factor.levels[one.levels[index]?], idle)));
             let set = of_factor.flat_map(|(level, idle)| level.settings.iter().map(move |(path, _)| (path, idle)));

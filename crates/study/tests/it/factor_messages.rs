@@ -225,6 +225,14 @@ fn factors_that_wait_for_another_setting_need_it_in_a_scenario() {
             4:27 `service.postgres.settings.commit_siblings` has no effect: it needs commit_delay, which no scenario has | all its levels are the same
         "#]],
     );
+    // Who fixes it compares nothing, and had no way to leave it out.
+    check_with(
+        factor,
+        &[("design.control", "false"), ("service.postgres.settings.commit_siblings", "9")],
+        &expect![[r#"
+            commit_siblings=9
+        "#]],
+    );
     check_with(
         &format!("{factor}[service.postgres.settings]\ncommit_delay = 100\n"),
         &[("design.control", "false")],
