@@ -91,6 +91,10 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
     if let Some(value) = value("innodb_checksum_algorithm").filter(is_unsummed) {
         return may_corrupt(format!("innodb_checksum_algorithm = {value}: recovery takes a torn page for a whole one"));
     }
+    // The older name of `none`, which MariaDB knows up to 10.5.
+    if let Some(value) = other_than("innodb_checksums", &["on", "true", "1"]) {
+        return may_corrupt(format!("innodb_checksums = {value}: recovery takes a torn page for a whole one"));
+    }
     if let Some(value) = other_than("innodb_log_checksums", &["on", "true", "1"]) {
         return may_corrupt(format!("innodb_log_checksums = {value}: recovery takes a torn log for a whole one"));
     }
@@ -157,11 +161,12 @@ mod tests {
         for unchecked in [
             "innodb_checksum_algorithm = NONE",
             "innodb-checksum-algorithm = strict_none",
+            "innodb_checksums = OFF",
             "innodb_log_checksums = OFF",
         ] {
             assert_eq!(class(unchecked), Class::MayCorrupt, "{unchecked}");
         }
-        for checked in ["innodb_checksum_algorithm = crc32", "innodb_log_checksums = on"] {
+        for checked in ["innodb_checksum_algorithm = crc32", "innodb_checksums = 1", "innodb_log_checksums = on"] {
             assert_eq!(class(checked), Class::KeepsAcknowledged, "{checked}");
         }
     }
