@@ -204,7 +204,8 @@ impl Part {
         let own = |text: String| {
             text.replace("$MOUNT/data", &format!("$MOUNT/data/{under}")).replace("$WAL", &format!("$WAL/{under}"))
         };
-        std::iter::once(format!("mkdir -p $MOUNT/data/{under}")).chain(commands.into_iter().map(own)).collect()
+        let folders = [Some("mkdir -p $MOUNT/data"), has_log_volume.then_some("mkdir -p $WAL")];
+        folders.into_iter().flatten().map(String::from).chain(commands).map(own).collect()
     }
 }
 

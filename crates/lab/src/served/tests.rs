@@ -1,4 +1,4 @@
-//! Templates of sites and databases.
+//! Templates of sites and databases, and the commands that make them by hand.
 
 use super::*;
 use sandbox::work::Holder;
@@ -89,4 +89,13 @@ fn servers_of_one_site_share_a_template_and_databases_do_not() {
     assert_ne!(one, of("more blogs", &[mariadb, postgres, apache]));
     assert_ne!(of("rows", &[postgres]), of("rows", &[("postgres", "16")]));
     assert_ne!(of("rows", &[postgres]), of("rows", &[mariadb]));
+}
+
+/// A log of one of several had no folder on its volume to be moved to.
+#[test]
+fn who_repeats_a_trial_of_several_servers_by_hand_makes_their_folders_on_both_volumes() {
+    let commands =
+        |has_log_volume| parts(&[("mariadb", ""), ("apache", "")], Path::new(""))[0].commands(has_log_volume);
+    assert_eq!(commands(true), ["mkdir -p $MOUNT/data/mariadb", "mkdir -p $WAL/mariadb"]);
+    assert_eq!(commands(false), ["mkdir -p $MOUNT/data/mariadb"]);
 }
