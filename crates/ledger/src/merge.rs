@@ -7,13 +7,12 @@ mod copy;
 mod join;
 
 use crate::lock::Lock;
-use crate::model::{Attempt, Contents, LimitRecord, Member, StudyRecord};
+use crate::model::{Attempt, Contents, Member, StudyRecord};
 use crate::reasons::{INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
 use copy::Copier;
 use observe::machine::input_of;
-use observe::safety::Grade;
 use rusqlite::types::FromSql;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -99,7 +98,7 @@ impl Start {
 /// # Errors
 /// When a file is of another study, version or design, or the new one can't be written.
 pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
-    let (chosen, (), broken) = read_whole(files, Some(target), |chosen| write(chosen, target))?;
+    let (chosen, (), broken) = read_whole(files, Some(target), |chosen, asked_last| write(chosen, asked_last, target))?;
     Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
 }
 
@@ -108,7 +107,7 @@ pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
 /// # Errors
 /// As [`merge`].
 pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec<Error>), MergeError> {
-    let (_, contents, broken) = read_whole(files, None, |chosen| join::read(chosen, metrics))?;
+    let (_, contents, broken) = read_whole(files, None, |chosen, asked_last| join::read(chosen, asked_last, metrics))?;
     Ok((contents, broken))
 }
 
@@ -117,16 +116,16 @@ pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec
 fn read_whole<T>(
     files: &[PathBuf],
     written: Option<&Path>,
-    read: impl Fn(&[Start]) -> Result<T, Error>,
+    read: impl Fn(&[Start], &StudyRecord) -> Result<T, Error>,
 ) -> Result<(Vec<Start>, T, Vec<Error>), MergeError> {
     let mut files = files.to_vec();
     let mut damaged: Vec<Error> = Vec::new();
     loop {
-        let (chosen, broken) = match choose(&files) {
+        let (chosen, asked_last, broken) = match choose(&files) {
             Err(MergeError::Nothing) if !damaged.is_empty() => return Err(damaged.swap_remove(0).into()),
             chosen => chosen?,
         };
-        let error = match read(&chosen) {
+        let error = match read(&chosen, &asked_last) {
             Ok(found) => return Ok((chosen, found, damaged.into_iter().chain(broken).collect())),
             Err(error) => error,
         };
@@ -150,15 +149,17 @@ pub fn same_file(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }
 
-/// The start of each member that counts, member after member, and files that can't be read.
-fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
+/// The start of each member that counts, member after member, the study as the start that sat down last has it, and files that can't be read.
+/// What is asked of figures decides none, and a start on a node that is gone can't be told of it.
+fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, StudyRecord, Vec<Error>), MergeError> {
     let mut first: Option<(PathBuf, StudyRecord, Vec<String>)> = None;
+    let mut asked_last: Option<(f64, StudyRecord)> = None;
     let mut read_by_others: BTreeMap<String, String> = BTreeMap::new();
     let mut members: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     let mut broken = Vec::new();
     for path in files {
         let found = look(path).map_err(|error| broken.push(error));
-        let Ok(Looked { study, labels, inputs, starts }) = found else { continue };
+        let Ok(Looked { study, labels, inputs, starts, asked_at }) = found else { continue };
         if starts.is_empty() {
             return Err(MergeError::NoMember(path.clone()));
         }
@@ -170,11 +171,15 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
         if !differences.is_empty() {
             return Err(MergeError::Other { path: path.clone(), first: first.clone(), differences });
         }
+        // Of two that began at one moment the order of the files must not decide.
+        if asked_last.as_ref().is_none_or(|(known, last)| (asked_at, &study.text) > (*known, &last.text)) {
+            asked_last = Some((asked_at, study));
+        }
         read_by_others.extend(inputs);
         starts.into_iter().for_each(|start| members.entry(start.member.number).or_default().push(start));
     }
-    let chosen: Vec<Start> = members.into_values().map(furthest).collect();
-    if chosen.is_empty() { Err(MergeError::Nothing) } else { Ok((chosen, broken)) }
+    let (_, study) = asked_last.ok_or(MergeError::Nothing)?;
+    Ok((members.into_values().map(furthest).collect(), study, broken))
 }
 
 /// The start that got furthest, with a note of the others.
@@ -209,6 +214,8 @@ struct Looked {
     inputs: BTreeMap<String, String>,
     /// The members'.
     starts: Vec<Start>,
+    /// When its last session began.
+    asked_at: f64,
 }
 
 fn look(path: &Path) -> Result<Looked, Error> {
@@ -217,7 +224,7 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let members = reader.members()?;
     let labels: Vec<String> = reader.queried("SELECT label FROM scenario ORDER BY id", |row| row.get(0))?;
     if members.is_empty() {
-        return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new() });
+        return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new(), asked_at: 0.0 });
     }
     let inputs = inputs(&reader)?;
     let counts = "SELECT member, count(*) FROM trial WHERE state = 'finished' AND member IS NOT NULL GROUP BY member";
@@ -234,6 +241,7 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let [cuts, faults] = ["safety", "faults"].map(|table| harms(&reader, table).unwrap_or_default());
     let started = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
     let started: BTreeMap<u32, f64> = by_member(&reader, started)?;
+    let asked_at: Vec<Option<f64>> = reader.queried("SELECT max(started) FROM session", |row| row.get(0))?;
     let start = |member: Member| {
         let rank = Rank {
             is_finished: ended.get(&member.number) == Some(&1)
@@ -248,7 +256,8 @@ fn look(path: &Path) -> Result<Looked, Error> {
         };
         Start { member, rank, file: path.into() }
     };
-    Ok(Looked { study, labels, inputs, starts: members.into_iter().map(start).collect() })
+    let starts = members.into_iter().map(start).collect();
+    Ok(Looked { study, labels, inputs, starts, asked_at: asked_at.into_iter().flatten().next().unwrap_or(0.0) })
 }
 
 /// Of how many scenarios each member found what a table tells; a row without that says why there is nothing.
@@ -314,8 +323,6 @@ fn differences<'a>(
     differ("how many scenarios are up at once", &|study| format!("{:?}", study.analysis.up_max));
     differ("rounds of a member", &|study| study.analysis.rounds_min.to_string());
     differ("confidence and margin", &|study| format!("{} and {}", study.analysis.confidence, study.analysis.margin));
-    differ("what limits ask", &|study| limits_in_words(&study.limits));
-    differ("what `safety.classes` allow", &|study| classes_in_words(study.analysis.safety_classes.as_deref()));
     if !only_a.is_empty() {
         found.push(format!("without the scenarios {}", only_a.join(", ")));
     }
@@ -330,30 +337,15 @@ fn differences<'a>(
     found
 }
 
-fn classes_in_words(classes: Option<&[Grade]>) -> String {
-    classes.map_or_else(
-        || "what promises say".into(),
-        |all| all.iter().map(|one| one.letter()).collect::<Vec<_>>().join(" or "),
-    )
-}
-
-fn limits_in_words(limits: &[LimitRecord]) -> String {
-    let words = |limit: &LimitRecord| {
-        let side = if limit.is_least { "at least" } else { "at most" };
-        format!("{} of {} {side} {}", limit.metric, limit.workload, limit.value)
-    };
-    if limits.is_empty() { "nothing".into() } else { limits.iter().map(words).collect::<Vec<_>>().join(", ") }
-}
-
-/// Writes the chosen starts, the study as the first member had it.
-fn write(chosen: &[Start], target: &Path) -> Result<(), Error> {
+/// Writes the chosen starts, the study as the first member had it and as it was asked last.
+fn write(chosen: &[Start], asked_last: &StudyRecord, target: &Path) -> Result<(), Error> {
     let _lock = Lock::take(target)?;
     schema::refuse_stray_logs(target)?;
     let unfinished = beside(target, ".merging");
     let failed = |source| Error::Open { path: target.into(), source };
     let _ = std::fs::remove_file(&unfinished);
     schema::create(&unfinished)?;
-    let mut copier = Copier::new(&unfinished, &chosen[0].file)?;
+    let mut copier = Copier::new(&unfinished, &chosen[0].file, asked_last)?;
     for start in chosen {
         copier.member(&start.file, &start.member)?;
     }

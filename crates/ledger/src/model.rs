@@ -83,6 +83,12 @@ impl StudyRecord {
         }
         vec![Asked { verb: "run".into(), overrides: self.overrides.clone(), ..Asked::default() }]
     }
+
+    /// The same study, asked as it is now: limits and tables decide no figure, nor do its question and what else its text says by the same hash.
+    pub fn asked_as(self, now: &StudyRecord) -> StudyRecord {
+        let StudyRecord { question, text, overrides, named, analysis, tables, limits, .. } = now.clone();
+        StudyRecord { question, text, overrides, named, analysis, tables, limits, ..self }
+    }
 }
 
 /// What of a session's command line decides what is measured.

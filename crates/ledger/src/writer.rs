@@ -113,17 +113,15 @@ impl Writer {
         Ok(self.reader()?.members()?.into_iter().next())
     }
 
-    /// A study that goes on may want more rounds, be asked for in other words, and ask another thing of what was measured: its limits and tables
-    /// decide no figure, nor do its question and what else its text says by the same hash.
+    /// A study that goes on may want more rounds, be asked for in other words, and ask another thing of what was measured.
     ///
     /// # Errors
     /// When it can't be written.
     pub fn go_on(&mut self, now: &StudyRecord) -> Result<(), Error> {
         let Some(begun) = self.study()? else { return Ok(()) };
-        let StudyRecord { question, text, overrides, named, analysis, tables, limits, .. } = now.clone();
         let mut asked = begun.all_asked();
         asked.extend(now.asked.iter().filter(|one| !begun.all_asked().contains(one)).cloned());
-        let study = StudyRecord { question, text, overrides, named, analysis, tables, limits, asked, ..begun };
+        let study = StudyRecord { asked, ..begun.asked_as(now) };
         self.write(|transaction| {
             transaction.execute("UPDATE study SET json = ?1", [json_of(&study)])?;
             let row: i64 = transaction.query_row("SELECT rowid FROM study", [], |row| row.get(0))?;

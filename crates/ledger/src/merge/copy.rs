@@ -3,7 +3,7 @@
 use crate::checksum::{
     FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
 };
-use crate::model::Member;
+use crate::model::{Member, StudyRecord};
 use crate::schema::{VERSION, unreadable};
 use crate::{Error, Reader};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
@@ -69,8 +69,8 @@ type Range = (i64, i64);
 const NONE: Range = (1, 0);
 
 impl Copier {
-    /// Opens a new ledger to write to, with the study and scenarios of the first member's file.
-    pub(super) fn new(path: &Path, first: &Path) -> Result<Copier, Error> {
+    /// Opens a new ledger to write to, with the study and scenarios of the first member's file; the study as it was asked last.
+    pub(super) fn new(path: &Path, first: &Path, asked_last: &StudyRecord) -> Result<Copier, Error> {
         let target = Connection::open(path).map_err(|error| unreadable(path, error))?;
         // Until it has its name nobody reads it, and a half-made one is made again.
         let fast = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; BEGIN";
@@ -78,7 +78,8 @@ impl Copier {
         let (scenarios, metrics, last) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut copier = Copier { target, path: path.into(), source: None, scenarios, metrics, last };
         let reader = Reader::open_untouched(first)?;
-        copier.all(&reader, &copied(&STUDY, &[]))?;
+        let study = serde_json::to_string(&reader.study()?.asked_as(asked_last)).expect("a study is plain data");
+        copier.insert(&copied(&STUDY, &[]), &[Value::Text(study)])?;
         copier.all(&reader, &copied(&SCENARIO, &[]))?;
         copier.scenarios = reader.queried("SELECT label, id FROM scenario", |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(copier)

@@ -1,13 +1,13 @@
 //! The chosen starts of a fleet's members as one content, in memory: what is shown of a fleet that is under way.
 
 use super::Start;
-use crate::model::{Contents, Scenario};
+use crate::model::{Contents, Scenario, StudyRecord};
 use crate::reader::count_rounds_over_members;
 use crate::{Error, Reader};
 use std::collections::BTreeMap;
 
-/// Reads them one after the other, with new numbers as a merged file has them.
-pub(super) fn read(chosen: &[Start], metrics: &[&str]) -> Result<Contents, Error> {
+/// Reads them one after the other, with new numbers as a merged file has them; the study as it was asked last.
+pub(super) fn read(chosen: &[Start], asked_last: &StudyRecord, metrics: &[&str]) -> Result<Contents, Error> {
     let mut all: Option<Contents> = None;
     for start in chosen {
         let mut own = match Reader::open_untouched(&start.file)?.of_member(start.member.number) {
@@ -32,6 +32,7 @@ pub(super) fn read(chosen: &[Start], metrics: &[&str]) -> Result<Contents, Error
     let Start { file, member, .. } = &chosen[0];
     let what = || format!("member {} is no longer in it", member.number);
     let mut all = all.ok_or_else(|| Error::Damaged { path: file.clone(), what: what() })?;
+    all.study = std::mem::take(&mut all.study).asked_as(asked_last);
     if all.members.len() > 1 {
         count_rounds_over_members(&mut all.trials);
     }

@@ -276,19 +276,35 @@ fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let mut by_turns = study();
     by_turns.analysis.order = ledger::model::Order::Turns;
     refused("order", by_turns, "how a round goes (`design.order`) was blocks, here turns");
-    let (title, source) = (String::new(), String::new());
-    let (workload, metric) = ("oltp".to_string(), "latency".to_string());
-    let limits = vec![LimitRecord { title, workload, metric, value: 20.0, is_least: false, source }];
-    let asked = "what limits ask was nothing, here latency of oltp at most 20";
-    refused("limit", StudyRecord { limits, ..study() }, asked);
-    let mut strict = study();
-    strict.analysis.safety_classes = Some(vec![Grade::A, Grade::B]);
-    refused("classes", strict, "what `safety.classes` allow was what promises say, here A or B");
     drop(crate::fixture::begun(&file("alone")));
     let alone = merge(&[file("alone")], &file("none")).expect_err("no member");
     assert!(matches!(alone, MergeError::NoMember { .. }), "{alone}");
     let nothing = merge(&[], &file("none")).expect_err("nothing");
     assert!(matches!(nothing, MergeError::Nothing), "{nothing}");
+}
+
+/// A start on a node that is gone can't be told of others, and no figure hangs on them.
+#[test]
+fn limits_and_classes_are_those_of_the_start_that_sat_down_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let (title, source) = (String::new(), String::new());
+    let (workload, metric) = ("oltp".to_string(), "latency".to_string());
+    let limits = vec![LimitRecord { title, workload, metric, value: 20.0, is_least: false, source }];
+    let mut now = StudyRecord { limits, text: "another".into(), ..study() };
+    now.analysis.safety_classes = Some(vec![Grade::A, Grade::B]);
+    started_at(1.0, &file("gone"), &study(), &member(1, 1, "n1"), ROUNDS, true);
+    started_at(2.0, &file("begun"), &now, &member(1, 2, "n2"), 1, false);
+    for files in [["gone", "begun"], ["begun", "gone"]] {
+        let files = files.map(file);
+        merge(&files, &file("fleet")).expect("one fleet");
+        let (shown, _) = read_merged(&files, &[]).expect("one fleet");
+        for found in [contents(&file("fleet")), shown] {
+            let (asked, classes) = (&found.study, &found.study.analysis.safety_classes);
+            assert_eq!(found.members[0].attempt, 1, "the finished one counts");
+            assert_eq!((&asked.limits, &asked.text, classes), (&now.limits, &now.text, &now.analysis.safety_classes));
+        }
+    }
 }
 
 /// A log to replay that lies on each node's own disk, and is an older one on one of them: its hosts would speak of another load.
