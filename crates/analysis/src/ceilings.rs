@@ -4,7 +4,7 @@
 //! the order of [`bound`]; where none fits, nothing is said. `docs/ceilings.md` tells them to users.
 
 use crate::counting::Counting;
-use crate::telemetry::{is_search, metric, of_devices};
+use crate::telemetry::{is_search, metric, of_devices, watched_seconds};
 use ledger::model::{Contents, Probe, RunRow, Scenario};
 use observe::cpu;
 use observe::metric::BEFORE_FLUSH;
@@ -176,6 +176,8 @@ struct Use {
     cpu_busy: f64,
     /// Share of all CPUs' time that the host gave to others.
     stolen: f64,
+    /// Cores of virtual disks, which stand for hardware.
+    disk_cores: f64,
     /// CPUs that the load may use, or the embedded engine with it; none: all.
     driver_cpus: Option<f64>,
     /// CPUs that its server may use.
@@ -223,6 +225,8 @@ impl Use {
         let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
         let sum = |of: &dyn Fn(&RunRow) -> Option<f64>| runs.iter().map(|run| of(run)).sum::<Option<f64>>();
         let rate = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(sum(of)? / seconds).filter(|rate| rate.is_finite());
+        let part_watched = runs.iter().map(|run| watched_seconds(run)).sum::<f64>() / seconds;
+        let of_device = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(rate(of)? / part_watched);
         let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
         // A load asks for nothing while the flush goes on that ends its turn.
         let asking = |name: &str| {
@@ -247,10 +251,10 @@ impl Use {
             driver_threads.is_some() && others_cores.is_some() && scenario.settings["client"].is_null();
         let shared_out = cpus.filter(|cpus| *cpus >= CPUS_TO_SHARE_OUT && is_served_here);
         let (storage, log) = (&scenario.settings["storage"], &scenario.settings["volumes"]["wal"]);
-        let is_probed = is_log_probed(storage, log);
+        let is_probed = is_log_probed(runs, storage, log);
         // The probe is of the data's device: what a log's other one got is no part of that.
         let count = |name: &str| {
-            rate(&|run| if is_probed { of_devices(run, name) } else { metric(run, &format!("device_{name}")) })
+            of_device(&|run| if is_probed { of_devices(run, name) } else { metric(run, &format!("device_{name}")) })
         };
         Some(Use {
             client_cores: client.0,
@@ -258,6 +262,7 @@ impl Use {
             cpus: cpus?,
             cpu_busy: 1.0 - mean("cpu_idle_share")? - mean("cpu_iowait_share")?,
             stolen: mean("cpu_steal_share").unwrap_or(0.0).min(STOLEN_MAX),
+            disk_cores: mean("virtual_disk_cpu_cores").unwrap_or(0.0),
             driver_cpus: mean("driver_cpus").or(shared_out.map(|_| 1.0)),
             server_cpus: mean("server_cpus").or(shared_out.map(|cpus| cpus - 1.0)),
             own_cpus: mean("own_cpus"),
@@ -265,11 +270,11 @@ impl Use {
             others_cores,
             device_busy: larger(mean("device_busy_share"), mean("device_log_busy_share")),
             flush_time: larger(
-                rate(&|run| Some(metric(run, "device_flush_seconds")? / disks(storage))),
-                rate(&|run| Some(metric(run, "device_log_flush_seconds")? / disks(log))),
+                of_device(&|run| Some(metric(run, "device_flush_seconds")? / disks(storage))),
+                of_device(&|run| Some(metric(run, "device_log_flush_seconds")? / disks(log))),
             ),
             commits: rate(&|run| metric(run, "commits")).filter(|_| is_probed),
-            flushes: rate(&|run| flushes(run, storage, Some(log).filter(|_| is_probed))),
+            flushes: of_device(&|run| flushes(run, storage, Some(log).filter(|_| is_probed))),
             write_bytes: count("write_bytes"),
             read_bytes: count("read_bytes"),
             writes: count("writes"),
@@ -306,9 +311,15 @@ impl Use {
         cpus * (1.0 - self.stolen)
     }
 
-    /// The busy share of the CPUs as the host left them.
+    /// The machine's CPUs as the host and virtual disks left them.
+    fn left(&self) -> f64 {
+        let given = self.given(self.cpus);
+        given - self.disk_cores.min(STOLEN_MAX * given)
+    }
+
+    /// Their busy share.
     fn busy(&self) -> f64 {
-        (self.cpu_busy - self.stolen) / self.given(1.0)
+        1.0 - (1.0 - self.cpu_busy) * self.cpus / self.left()
     }
 
     /// Whether it is known what of the busy CPUs is not the trial's: without a PID namespace nobody counts its server's.
@@ -337,11 +348,14 @@ fn flushes(run: &RunRow, storage: &Value, log: Option<&Value>) -> Option<f64> {
 }
 
 /// Whether a log lies where the probe looked: in the data's volume, or both are image files, which share a disk. Each virtual or slowed disk is one of
-/// its own.
-fn is_log_probed(storage: &Value, log: &Value) -> bool {
+/// its own, a filesystem's external log, too.
+fn is_log_probed(runs: &[&RunRow], storage: &Value, log: &Value) -> bool {
     const DELAYS: [&str; 3] = ["delay_read", "delay_write", "delay_flush"];
     let is_slowed = |volume: &Value| DELAYS.iter().any(|name| volume[*name].as_f64().is_some_and(|delay| delay > 0.0));
-    log.is_null() || [storage, log].iter().all(|volume| volume["device"] == "loop" && !is_slowed(volume))
+    if log.is_null() {
+        return !is_slowed(storage) || runs.iter().all(|run| metric(run, "device_log_writes").is_none());
+    }
+    [storage, log].iter().all(|volume| volume["device"] == "loop" && !is_slowed(volume))
 }
 
 /// Of two devices, of which one may not tell. A log on the slower one is waited for as long as that takes.
@@ -466,7 +480,7 @@ fn is_cpu(used: &Use) -> bool {
 }
 
 fn own_part(used: &Use) -> f64 {
-    used.own_cores() / (used.busy() * used.given(used.cpus))
+    used.own_cores() / (used.busy() * used.left())
 }
 
 /// Connections say that they wait for locks; or there are several, and neither CPUs nor device have enough to do, which they never have in most of a

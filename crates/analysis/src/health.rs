@@ -8,7 +8,7 @@ use crate::counting::Counting;
 use crate::details::Details;
 use crate::judge::Judgement;
 use crate::marks::TOLERANCE;
-use crate::telemetry::of_others;
+use crate::telemetry::{of_others, watched_seconds};
 use ledger::model::{Order, Phase, RunRow, Scenario, Trial};
 use observe::metric;
 use stats::Course;
@@ -194,7 +194,8 @@ fn load(runs: &[&RunRow]) -> Option<Load> {
         Some((busy * cpus - own - of_others(run, "cpu_cores")? - disks).max(0.0))
     };
     let moved = |run: &RunRow, device: &str| {
-        Some((get(run, &format!("{device}_read_bytes"))? + get(run, &format!("{device}_write_bytes"))?) / run.seconds)
+        let bytes = get(run, &format!("{device}_read_bytes"))? + get(run, &format!("{device}_write_bytes"))?;
+        Some(bytes / watched_seconds(run))
     };
     let own_disk = |run: &RunRow| moved(run, "device").unwrap_or(0.0) + moved(run, "device_log").unwrap_or(0.0);
     // An image file's disk moves what the image moves, and what others do.

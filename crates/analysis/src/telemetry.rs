@@ -64,6 +64,12 @@ pub fn is_search(run: &RunRow) -> bool {
     metric(run, "rates_tried").is_some()
 }
 
+/// The time that a run's telemetry is of: the flush that ended its turn is in it, also where it does not count as the turn's time.
+pub fn watched_seconds(run: &RunRow) -> f64 {
+    let is_counted = metric(run, BEFORE_FLUSH).is_some();
+    run.seconds + metric(run, "turn_flush_seconds").filter(|_| !is_counted).unwrap_or(0.0)
+}
+
 /// What the device got, and a log of changes that has a device of its own.
 pub fn of_devices(run: &RunRow, name: &str) -> Option<f64> {
     let of_log = match metric(run, "device_log_writes") {
@@ -124,7 +130,7 @@ pub const FIGURES: &[Figure] = &[
     per_work("writes", |run| of_devices(run, "writes")),
     whole("device_busy_share", |run| metric(run, "device_busy_share")),
     per_work("cpu_seconds", cpu_seconds),
-    per_work("context_switches", |run| Some(metric(run, "context_switches_per_second")? * run.seconds)),
+    per_work("context_switches", |run| Some(metric(run, "context_switches_per_second")? * watched_seconds(run))),
     per_work("lock_waits", |run| metric(run, "lock_waits")),
     per_work("lock_wait_seconds", |run| metric(run, "lock_wait_seconds")),
     per_work("conflicts", |run| Some(metric(run, "deadlocks")? + metric(run, "lock_timeouts")?)),

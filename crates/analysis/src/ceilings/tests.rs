@@ -79,6 +79,18 @@ fn a_turn_s_flush_takes_nothing_from_the_rate_that_was_reached() {
     assert_eq!(of(&latency, json!({ "connections": 8, "rate": 500 })).reached, Some(0.5), "it is of another figure");
 }
 
+/// What a device got in the flush that ends a turn was held against the turn alone, where that flush is not its time: more than the device can do.
+#[test]
+fn what_a_device_got_in_a_flush_has_the_flush_s_time() {
+    let of = |more: &[(&str, f64)]| {
+        let metrics = [&[("device_write_bytes", 1000.0), ("turn_flush_seconds", 10.0)][..], more].concat();
+        let used = use_of(&metrics, json!({}));
+        (used.write_bytes, used.flush_time)
+    };
+    assert_eq!(of(&[]), (Some(50.0), Some(0.05)));
+    assert_eq!(of(&[("before_flush", 7.0)]), (Some(100.0), Some(0.1)), "the turn's seconds have it");
+}
+
 #[test]
 fn a_generator_with_full_threads_binds() {
     let full = Use { driver_threads: Some(1.0), driver_cores: 0.95, cpu_busy: 0.6, ..served() };
@@ -225,6 +237,17 @@ fn stolen_time_is_nobody_s_work() {
     assert_eq!(use_of(&[("cpu_steal_share", 0.25)], json!({})).stolen, 0.25);
 }
 
+/// Two CPUs, of which a quick drive's process keeps one awake: the other was not full, and "CPU that others used" bound.
+#[test]
+fn a_virtual_disk_takes_a_cpu_away_and_is_no_stranger() {
+    let beside = Use { cpu_busy: 0.9, disk_cores: 1.0, driver_cores: 0.3, others_cores: Some(0.4), ..served() };
+    check(&beside, None);
+    check(&Use { disk_cores: 0.0, ..beside.clone() }, Some(By::OthersCpu));
+    check(&Use { cpu_busy: 1.0, others_cores: Some(0.7), ..beside.clone() }, Some(By::Cpu));
+    assert!(Use { disk_cores: 2.0, ..beside }.busy().is_finite(), "two of them have both");
+    assert_eq!(use_of(&[("virtual_disk_cpu_cores", 1.5)], json!({})).disk_cores, 1.5);
+}
+
 /// What a run of a load of two threads on a server on eight CPUs used.
 fn use_of(metrics: &[(&str, f64)], settings: Value) -> Use {
     let always = [
@@ -294,6 +317,7 @@ fn what_a_log_on_another_device_got_is_no_share_of_the_datas() {
     let image = json!({ "device": "loop", "delay_flush": 0.0 });
     assert_eq!(of(image.clone(), image.clone()), both, "two files on one disk");
     let (slowed, drive) = (json!({ "device": "loop", "delay_flush": 0.005 }), json!({ "device": "virtual" }));
+    assert_eq!(of(slowed.clone(), Value::Null), one, "an external log is delayed by itself");
     assert_eq!((of(image, slowed), of(drive.clone(), drive)), (one, one), "each is a disk of its own");
 }
 
