@@ -39,6 +39,9 @@ const WAKE: usize = usize::MAX;
 /// Descriptors of a thread beside its connections: a queue of events, and the ends of what wakes it, one of them twice.
 const OF_THREAD: usize = 4;
 
+/// So many statements back are looked at for where a log was: there are no more connections that each end a long one, one behind the other.
+const LOOKED_BACK: usize = 1000;
+
 /// A log that is replayed in parts, a run each.
 pub struct Replay {
     /// Where runs end: the number of the next one's first statement, in ascending order, and its moment in the log.
@@ -70,8 +73,9 @@ impl Replay {
         let inner = (1..runs).filter_map(|run| {
             let (before, rest) = moments.split_at(run * moments.len() / runs);
             let (number, at) = *rest.first()?;
-            // One that took long began long before the one that is logged before it.
-            Some((number, before.last().map_or(at, |(_, before)| at.max(*before))))
+            // Those that took long began long before what is logged before them.
+            let logged_before = before.iter().rev().take(LOOKED_BACK).map(|(_, at)| *at);
+            Some((number, logged_before.fold(at, i64::max)))
         });
         let ends = inner.chain([(u64::MAX, i64::MAX)]).collect();
         Replay { ends, runs_done: 0, schedule: Schedule::new(&log.sessions), lines: HashMap::new() }
@@ -381,17 +385,19 @@ mod tests {
 
     /// As logged, the next run would begin with what the log has between the statement's beginning and its end: with nothing, for so long.
     #[test]
-    fn a_run_that_begins_with_a_long_statement_does_not_begin_with_it_in_the_log() {
+    fn a_run_that_begins_with_long_statements_does_not_begin_with_them_in_the_log() {
         let line = |session: u32, at: &str, milliseconds: u32| {
             format!("2026-11-24 10:{at} UTC [{session}] LOG:  duration: {milliseconds} ms  statement: SELECT 1\n")
         };
         let text = line(7, "09:58.000", 0)
             + &line(7, "09:59.000", 0)
             + &line(8, "10:00.000", 590_000)
-            + &line(7, "10:00.100", 0);
+            + &line(9, "10:00.050", 590_000)
+            + &line(7, "10:00.100", 0)
+            + &line(7, "10:00.200", 0);
         let log = sqllog::read(&text, &Options::default()).expect("it is a log");
         let session =
-            log.sessions.iter().find(|session| session.steps.len() == 3).expect("the one of short statements");
-        assert_eq!(Replay::new(&log, 2).ends, [(3, session.steps[1].at_microseconds), (u64::MAX, i64::MAX)]);
+            log.sessions.iter().find(|session| session.steps.len() == 4).expect("the one of short statements");
+        assert_eq!(Replay::new(&log, 2).ends, [(4, session.steps[1].at_microseconds), (u64::MAX, i64::MAX)]);
     }
 }
