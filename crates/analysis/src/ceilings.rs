@@ -4,7 +4,7 @@
 //! the order of [`bound`]; where none fits, nothing is said. `docs/ceilings.md` tells them to users.
 
 use crate::counting::Counting;
-use crate::telemetry::{is_search, metric, of_devices, watched_seconds};
+use crate::telemetry::{is_search, metric, of_devices, part_watched};
 use ledger::model::{Contents, Probe, RunRow, Scenario};
 use observe::cpu;
 use observe::metric::BEFORE_FLUSH;
@@ -225,8 +225,7 @@ impl Use {
         let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
         let sum = |of: &dyn Fn(&RunRow) -> Option<f64>| runs.iter().map(|run| of(run)).sum::<Option<f64>>();
         let rate = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(sum(of)? / seconds).filter(|rate| rate.is_finite());
-        let part_watched = runs.iter().map(|run| watched_seconds(run)).sum::<f64>() / seconds;
-        let of_device = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(rate(of)? / part_watched);
+        let of_device = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(rate(of)? / part_watched(runs));
         let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
         // A load asks for nothing while the flush goes on that ends its turn.
         let asking = |name: &str| {

@@ -70,6 +70,11 @@ pub fn watched_seconds(run: &RunRow) -> f64 {
     run.seconds + metric(run, "turn_flush_seconds").filter(|_| !is_counted).unwrap_or(0.0)
 }
 
+/// The time that the telemetry of runs is of, as a part of their own.
+pub fn part_watched(runs: &[&RunRow]) -> f64 {
+    runs.iter().map(|run| watched_seconds(run)).sum::<f64>() / runs.iter().map(|run| run.seconds).sum::<f64>()
+}
+
 /// What the device got, and a log of changes that has a device of its own.
 pub fn of_devices(run: &RunRow, name: &str) -> Option<f64> {
     let of_log = match metric(run, "device_log_writes") {
