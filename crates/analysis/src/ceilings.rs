@@ -228,11 +228,8 @@ impl Use {
         let of_device = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(rate(of)? / part_watched(runs));
         let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
         // A load asks for nothing while the flush goes on that ends its turn.
-        let asking = |name: &str| {
-            let all = mean(name)?;
-            let before_flush = if name == scenario.primary_metric { mean(BEFORE_FLUSH) } else { None };
-            before_flush.or(Some(all))
-        };
+        let before_flush = |name: &str| mean(BEFORE_FLUSH).filter(|_| name == scenario.primary_metric);
+        let asking = |name: &str| mean(name).map(|all| before_flush(name).unwrap_or(all));
         let workload = &scenario.settings["workload"];
         let number = |name: &str| workload[name].as_f64().filter(|value| *value > 0.0);
         let connections = CONNECTIONS.iter().filter_map(|name| number(name)).fold(1.0, f64::max);
@@ -241,11 +238,7 @@ impl Use {
         let client = (mean("client_cpu_cores"), mean("client_round_trip_microseconds_median"));
         let under_way = connections * number("pipeline").unwrap_or(1.0);
         let (driver_threads, others_cores) = (driver_threads(workload), mean("others_cpu_cores"));
-        // By turns a run's seconds have its flush, too, and its rate has not.
-        let right = |run: &RunRow| Some(metric(run, "asked")? - metric(run, "errors")?);
-        let of_right = sum(&|run| metric(run, "answers")).zip(sum(&right)).map(|(all, right)| all / right);
-        let answers =
-            of_right.and_then(|times| Some(times * mean("requests_per_second")?)).filter(|rate| rate.is_finite());
+        let answers = answers_for_a_right_one(runs).and_then(|answers| Some(answers * mean("requests_per_second")?));
         let is_served_here =
             driver_threads.is_some() && others_cores.is_some() && scenario.settings["client"].is_null();
         let shared_out = cpus.filter(|cpus| *cpus >= CPUS_TO_SHARE_OUT && is_served_here);
@@ -360,6 +353,14 @@ fn is_log_probed(runs: &[&RunRow], storage: &Value, log: &Value) -> bool {
 /// Of two devices, of which one may not tell. A log on the slower one is waited for as long as that takes.
 fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().reduce(f64::max)
+}
+
+/// Answers for each right one; none: a run has no right one, or an older file does not tell. They are not taken from a run's seconds, as
+/// by turns those have the flush, too, and the rate of right ones has not.
+fn answers_for_a_right_one(runs: &[&RunRow]) -> Option<f64> {
+    let sum = |of: &dyn Fn(&RunRow) -> Option<f64>| runs.iter().map(|run| of(run)).sum::<Option<f64>>();
+    let right = sum(&|run| Some(metric(run, "asked")? - metric(run, "errors")?)).filter(|right| *right > 0.0)?;
+    Some(sum(&|run| metric(run, "answers"))? / right)
 }
 
 /// The rate that a load reached: of sessions where each makes several calls, else of requests with `answers`, wrong ones too, as who refuses has
