@@ -4,7 +4,7 @@
 //! the order of [`bound`]; where none fits, nothing is said. `docs/ceilings.md` tells them to users.
 
 use crate::counting::Counting;
-use crate::telemetry::{is_search, metric, of_devices, part_watched};
+use crate::telemetry::{is_search, metric, of_devices, watched_seconds};
 use ledger::model::{Contents, Probe, RunRow, Scenario};
 use observe::cpu;
 use observe::metric::BEFORE_FLUSH;
@@ -225,7 +225,8 @@ impl Use {
         let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
         let sum = |of: &dyn Fn(&RunRow) -> Option<f64>| runs.iter().map(|run| of(run)).sum::<Option<f64>>();
         let rate = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(sum(of)? / seconds).filter(|rate| rate.is_finite());
-        let of_device = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(rate(of)? / part_watched(runs));
+        let watched: f64 = runs.iter().map(|run| watched_seconds(run)).sum();
+        let of_device = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(sum(of)? / watched).filter(|rate| rate.is_finite());
         let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
         // A load asks for nothing while the flush goes on that ends its turn.
         let before_flush = |name: &str| mean(BEFORE_FLUSH).filter(|_| name == scenario.primary_metric);
@@ -250,7 +251,7 @@ impl Use {
         };
         Some(Use {
             client_cores: client.0,
-            round_trips: client.1.and_then(|microseconds| Some((asked(&mean)?, under_way / microseconds * 1e6))),
+            round_trips: client.1.and_then(|microseconds| Some((asked(&asking)?, under_way / microseconds * 1e6))),
             cpus: cpus?,
             cpu_busy: 1.0 - mean("cpu_idle_share")? - mean("cpu_iowait_share")?,
             stolen: mean("cpu_steal_share").unwrap_or(0.0).min(STOLEN_MAX),

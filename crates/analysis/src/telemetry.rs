@@ -3,7 +3,7 @@
 //! Pure; what an older file or another kernel does not have is none.
 
 use ledger::model::RunRow;
-use observe::metric::{BEFORE_FLUSH, Direction, Metric, WORK_DONE};
+use observe::metric::{BEFORE_FLUSH, Direction, Metric, TELEMETRY_SECONDS, WORK_DONE};
 
 /// What a run's work is counted in.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,15 +64,12 @@ pub fn is_search(run: &RunRow) -> bool {
     metric(run, "rates_tried").is_some()
 }
 
-/// The time that a run's telemetry is of: the flush that ended its turn is in it, also where it does not count as the turn's time.
+/// The time that a run's telemetry is of. In older files the run's, with the flush that ended its turn also where that does not count as the turn's time.
 pub fn watched_seconds(run: &RunRow) -> f64 {
-    let is_counted = metric(run, BEFORE_FLUSH).is_some();
-    run.seconds + metric(run, "turn_flush_seconds").filter(|_| !is_counted).unwrap_or(0.0)
-}
-
-/// The time that the telemetry of runs is of, as a part of their own.
-pub fn part_watched(runs: &[&RunRow]) -> f64 {
-    runs.iter().map(|run| watched_seconds(run)).sum::<f64>() / runs.iter().map(|run| run.seconds).sum::<f64>()
+    metric(run, TELEMETRY_SECONDS).unwrap_or_else(|| {
+        let is_counted = metric(run, BEFORE_FLUSH).is_some();
+        run.seconds + metric(run, "turn_flush_seconds").filter(|_| !is_counted).unwrap_or(0.0)
+    })
 }
 
 /// What the device got, and a log of changes that has a device of its own.

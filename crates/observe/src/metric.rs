@@ -49,6 +49,9 @@ pub const BEFORE_FLUSH: &str = "before_flush";
 /// How much a run did, where its primary rate is over a part of the run's seconds only: their product is no count then.
 pub const WORK_DONE: &str = "work_done";
 
+/// How long a run's telemetry is of. A run's own seconds have no flush that the load ends itself with, and a pause that nobody waited for.
+pub const TELEMETRY_SECONDS: &str = "telemetry_seconds";
+
 /// What surefoot itself says of runs, or reads a meaning in. In a results file a name stands for one figure.
 const TAKEN: &[&str] = &[
     "asked",
@@ -73,6 +76,7 @@ const TAKEN: &[&str] = &[
     "space_grown_bytes",
     "space_used_bytes",
     "standstill_bytes",
+    TELEMETRY_SECONDS,
     "turn_flush_seconds",
     WORK_DONE,
     "write_amplification",

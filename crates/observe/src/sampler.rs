@@ -295,6 +295,7 @@ mod tests {
         let metrics = difference(&at(start, 0, 1000), &at(start, 2500, 4000));
         assert_eq!(value(&metrics, "device_write_bytes"), Some(3000.0));
         assert_eq!(value(&metrics, "device_flushes"), Some(30.0));
+        assert_eq!(value(&metrics, "telemetry_seconds"), Some(2.5));
         assert_eq!(value(&metrics, "space_grown_bytes"), Some(3000.0));
         assert_eq!(value(&metrics, "pressure_io_some_share"), Some(3000.0 * 1e-6 / 2.5));
         for absent in [

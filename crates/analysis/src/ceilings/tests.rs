@@ -89,6 +89,8 @@ fn what_a_device_got_in_a_flush_has_the_flush_s_time() {
     };
     assert_eq!(of(&[]), (Some(50.0), Some(0.05)));
     assert_eq!(of(&[("before_flush", 7.0)]), (Some(100.0), Some(0.1)), "the turn's seconds have it");
+    // That of a load itself is in neither: `block-io` in the page cache, one run after another.
+    assert_eq!(of(&[("telemetry_seconds", 40.0)]), (Some(25.0), Some(0.025)));
 }
 
 #[test]
@@ -138,6 +140,11 @@ fn a_network_binds_whose_round_trip_takes_half_of_the_connections_time() {
     check(&Use { cpu_busy: 0.95, others_cores: Some(1.8), ..far.clone() }, Some(By::Cpu));
     check(&Use { round_trips: Some((3000.0, 8000.0)), device_busy: Some(0.6), ..far.clone() }, None);
     check(&Use { client_cores: Some(1.8), ..far }, Some(By::Generator));
+    // None is made in the flush that ends a turn.
+    let metrics =
+        [("requests_per_second", 300.0), ("before_flush", 500.0), ("client_round_trip_microseconds_median", 1000.0)];
+    let made = |primary: &str| use_by(primary, &metrics, json!({})).round_trips.map(|trips| trips.0);
+    assert_eq!((made("requests_per_second"), made("latency_microseconds_mean")), (Some(500.0), Some(300.0)));
 }
 
 #[test]
@@ -250,6 +257,11 @@ fn a_virtual_disk_takes_a_cpu_away_and_is_no_stranger() {
 
 /// What a run of a load of two threads on a server on eight CPUs used.
 fn use_of(metrics: &[(&str, f64)], settings: Value) -> Use {
+    use_by("transactions_per_second", metrics, settings)
+}
+
+/// The same with another primary figure.
+fn use_by(primary: &str, metrics: &[(&str, f64)], settings: Value) -> Use {
     let always = [
         ("cpu_idle_share", 0.5),
         ("cpu_iowait_share", 0.0),
@@ -262,7 +274,7 @@ fn use_of(metrics: &[(&str, f64)], settings: Value) -> Use {
     let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
     let mut all = json!({ "workload": { "engine": "postgres", "threads": 8, "driver_threads": 2 } });
     all.as_object_mut().expect("an object").extend(settings.as_object().expect("an object").clone());
-    let scenario = baseline(all);
+    let scenario = Scenario { primary_metric: primary.into(), ..baseline(all) };
     Use::of(&[&run], &scenario, Some(8.0)).expect("all is known")
 }
 

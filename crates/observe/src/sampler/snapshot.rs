@@ -4,7 +4,7 @@ use super::{Place, Watched};
 use crate::cpu::{KINDS, Stat, others_seconds, own_seconds, seconds_of, shares};
 use crate::disk::{self, Counters};
 use crate::memory::Memory;
-use crate::metric::{Direction, Measured, Metric};
+use crate::metric::{Direction, Measured, Metric, TELEMETRY_SECONDS};
 use crate::pressure::{Pressure, RESOURCES};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -77,6 +77,7 @@ impl Snapshot {
 pub(super) fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
     let seconds = after.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
     let mut list = List(Vec::new());
+    list.add(TELEMETRY_SECONDS.into(), "s", seconds);
     if let (Some(before), Some(after)) = (&before.stat, &after.stat) {
         list.cpus(before, after);
         let switches = after.context_switches.saturating_sub(before.context_switches);
