@@ -216,7 +216,7 @@ pub struct Sessions {
     pub lines: u64,
     /// Whether the statements of stored programs stand beside their calls.
     pub has_programs: bool,
-    /// Whether a slow log has what took no time, too, and so all of its sessions' statements.
+    /// Whether a slow log has begins, ends and settings that took no time, and so all of its sessions' statements.
     pub has_quick: bool,
     bad_lines: u64,
     first_bad: u64,

@@ -4,6 +4,7 @@ use super::{is_header, moment, used};
 use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
 use crate::spread::Spread;
+use crate::transactions;
 use script::Verb;
 
 /// A statement below this is quick: thresholds of slow logs are far above it, but for those of 0.
@@ -131,7 +132,8 @@ fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, session
     if text.is_empty() || text.starts_with("# administrator command") || used(text).is_some() {
         return;
     }
-    sessions.has_quick |= head.seconds < QUICK_SECONDS;
+    // `log_queries_not_using_indexes` logs quick statements, too, but only those that read tables.
+    sessions.has_quick = sessions.has_quick || head.seconds < QUICK_SECONDS && transactions::is_for_all(text, true);
     // Of a change, a client may have asked for the rows that were found or for those that became others: the log does not say which.
     let rows = head.rows_sent.filter(|_| script::verb(text) == Verb::Read);
     let at_microseconds = now.saturating_sub((head.seconds * 1e6) as i64);
