@@ -320,6 +320,7 @@ fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
         tables: plan.tables.iter().map(table_record).collect(),
         limits: plan.limits.iter().map(limit_record).collect(),
         turns: plan.drawn.turns.zip(session.noise).map(|(turns, noise)| chosen_turns(&turns, &noise)),
+        asked_at: None,
     }
 }
 

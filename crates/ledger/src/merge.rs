@@ -153,13 +153,13 @@ pub fn same_file(one: &Path, other: &Path) -> bool {
 /// What is asked of figures decides none, and a start on a node that is gone can't be told of it.
 fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, StudyRecord, Vec<Error>), MergeError> {
     let mut first: Option<(PathBuf, StudyRecord, Vec<String>)> = None;
-    let mut asked_last: Option<(f64, StudyRecord)> = None;
+    let mut asked_last: Option<StudyRecord> = None;
     let mut read_by_others: BTreeMap<String, String> = BTreeMap::new();
     let mut members: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     let mut broken = Vec::new();
     for path in files {
         let found = look(path).map_err(|error| broken.push(error));
-        let Ok(Looked { study, labels, inputs, starts, asked_at }) = found else { continue };
+        let Ok(Looked { study, labels, inputs, starts }) = found else { continue };
         if starts.is_empty() {
             return Err(MergeError::NoMember(path.clone()));
         }
@@ -172,13 +172,14 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, StudyRecord, Vec<Error>), Me
             return Err(MergeError::Other { path: path.clone(), first: first.clone(), differences });
         }
         // Of two that began at one moment the order of the files must not decide.
-        if asked_last.as_ref().is_none_or(|(known, last)| (asked_at, &study.text) > (*known, &last.text)) {
-            asked_last = Some((asked_at, study));
+        let when = |study: &StudyRecord| (study.asked_at, study.text.clone(), study.overrides.clone());
+        if asked_last.as_ref().is_none_or(|last| when(&study) > when(last)) {
+            asked_last = Some(study);
         }
         read_by_others.extend(inputs);
         starts.into_iter().for_each(|start| members.entry(start.member.number).or_default().push(start));
     }
-    let (_, study) = asked_last.ok_or(MergeError::Nothing)?;
+    let study = asked_last.ok_or(MergeError::Nothing)?;
     Ok((members.into_values().map(furthest).collect(), study, broken))
 }
 
@@ -207,6 +208,7 @@ fn furthest(starts: Vec<Start>) -> Start {
 
 /// What a file holds.
 struct Looked {
+    /// As its last session asked, and when that began.
     study: StudyRecord,
     /// Of its scenarios.
     labels: Vec<String>,
@@ -214,17 +216,15 @@ struct Looked {
     inputs: BTreeMap<String, String>,
     /// The members'.
     starts: Vec<Start>,
-    /// When its last session began.
-    asked_at: f64,
 }
 
 fn look(path: &Path) -> Result<Looked, Error> {
     let reader = Reader::open_untouched(path)?;
-    let study = reader.study()?;
+    let mut study = reader.study()?;
     let members = reader.members()?;
     let labels: Vec<String> = reader.queried("SELECT label FROM scenario ORDER BY id", |row| row.get(0))?;
     if members.is_empty() {
-        return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new(), asked_at: 0.0 });
+        return Ok(Looked { study, labels, inputs: BTreeMap::new(), starts: Vec::new() });
     }
     let inputs = inputs(&reader)?;
     let counts = "SELECT member, count(*) FROM trial WHERE state = 'finished' AND member IS NOT NULL GROUP BY member";
@@ -241,7 +241,10 @@ fn look(path: &Path) -> Result<Looked, Error> {
     let [cuts, faults] = ["safety", "faults"].map(|table| harms(&reader, table).unwrap_or_default());
     let started = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
     let started: BTreeMap<u32, f64> = by_member(&reader, started)?;
-    let asked_at: Vec<Option<f64>> = reader.queried("SELECT max(started) FROM session", |row| row.get(0))?;
+    if study.asked_at.is_none() {
+        let last: Vec<Option<f64>> = reader.queried("SELECT max(started) FROM session", |row| row.get(0))?;
+        study.asked_at = last.into_iter().flatten().next();
+    }
     let start = |member: Member| {
         let rank = Rank {
             is_finished: ended.get(&member.number) == Some(&1)
@@ -257,7 +260,7 @@ fn look(path: &Path) -> Result<Looked, Error> {
         Start { member, rank, file: path.into() }
     };
     let starts = members.into_iter().map(start).collect();
-    Ok(Looked { study, labels, inputs, starts, asked_at: asked_at.into_iter().flatten().next().unwrap_or(0.0) })
+    Ok(Looked { study, labels, inputs, starts })
 }
 
 /// Of how many scenarios each member found what a table tells; a row without that says why there is nothing.

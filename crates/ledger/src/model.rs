@@ -56,6 +56,9 @@ pub struct StudyRecord {
     /// What turns a round has, where that was chosen by the machine's noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<ChosenTurns>,
+    /// In a merged file, Unix time of the session that asked so: its start may be one of those that do not count. Absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<f64>,
 }
 
 /// Turns that were chosen before the first trial, and from what.
@@ -86,8 +89,8 @@ impl StudyRecord {
 
     /// The same study, asked as it is now: limits and tables decide no figure, nor do its question and what else its text says by the same hash.
     pub fn asked_as(self, now: &StudyRecord) -> StudyRecord {
-        let StudyRecord { question, text, overrides, named, analysis, tables, limits, .. } = now.clone();
-        StudyRecord { question, text, overrides, named, analysis, tables, limits, ..self }
+        let StudyRecord { question, text, overrides, named, analysis, tables, limits, asked_at, .. } = now.clone();
+        StudyRecord { question, text, overrides, named, analysis, tables, limits, asked_at, ..self }
     }
 }
 

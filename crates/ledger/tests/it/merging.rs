@@ -305,6 +305,28 @@ fn limits_and_classes_are_those_of_the_start_that_sat_down_last() {
             assert_eq!((&asked.limits, &asked.text, classes), (&now.limits, &now.text, &now.analysis.safety_classes));
         }
     }
+    // The start that asked last is in the merged file by what it asked alone.
+    started_at(1.5, &file("other"), &study(), &member(2, 1, "n3"), ROUNDS, true);
+    merge(&["gone", "begun", "other"].map(file), &file("at once")).expect("one fleet");
+    merge(&["other", "fleet"].map(file), &file("stepwise")).expect("one fleet");
+    assert_eq!(contents(&file("stepwise")).study.limits, now.limits);
+    assert_eq!(json(&file("stepwise")), json(&file("at once")));
+}
+
+/// Who changed a limit by `--set` has the text of the others.
+#[test]
+fn of_two_that_began_at_one_moment_the_order_of_files_decides_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    for (number, name) in (1..).zip(["a", "b"]) {
+        let asked = StudyRecord { overrides: vec![format!("limit.p99.at_most={number}ms")], ..study() };
+        started_at(1.0, &file(name), &asked, &member(number, 1, name), ROUNDS, true);
+    }
+    let overrides = |files: [&str; 2]| {
+        merge(&files.map(file), &file("fleet")).expect("one fleet");
+        contents(&file("fleet")).study.overrides
+    };
+    assert_eq!(overrides(["a", "b"]), overrides(["b", "a"]));
 }
 
 /// A log to replay that lies on each node's own disk, and is an older one on one of them: its hosts would speak of another load.
