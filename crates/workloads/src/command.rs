@@ -20,6 +20,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -166,7 +168,8 @@ impl WorkloadSettings for Parameters {
     fn user_files(&self) -> Vec<PathBuf> {
         let programs = self.commands().into_iter().filter_map(|(_, command)| command.first());
         let paths = programs.filter(|program| program.contains('/') && !program.contains('{')).map(PathBuf::from);
-        paths.filter(|path| !is_the_machines(path)).collect()
+        let named = |path: &Path| path.file_name().and_then(OsStr::to_str).and_then(process::find);
+        paths.filter(|path| !is_the_machines(path, named(path))).collect()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
@@ -226,10 +229,21 @@ impl Command {
     }
 }
 
-/// Whether a program's name alone finds it, as that of an installed one. Members of a fleet may have versions of their own.
-fn is_the_machines(program: &Path) -> bool {
-    let named = program.file_name().and_then(OsStr::to_str).and_then(process::find);
-    named.is_some_and(|named| named.canonicalize().ok() == program.canonicalize().ok())
+/// Where packages have their programs.
+const INSTALLED: [&str; 7] = ["/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec", "/usr/share", "/bin", "/sbin"];
+
+/// Whether it is an installed program: a package's, or one that its name alone finds. Members of a fleet may have versions of their own. Scripts
+/// elsewhere, as in ~/bin or /usr/local/bin, are the user's, also where their names find them.
+fn is_the_machines(program: &Path, named: Option<PathBuf>) -> bool {
+    let Ok(path) = program.canonicalize() else { return false };
+    let is_named = || named.is_some_and(|named| named.canonicalize().is_ok_and(|named| named == path));
+    INSTALLED.iter().any(|folder| path.starts_with(folder)) || !is_script(&path) && is_named()
+}
+
+fn is_script(program: &Path) -> bool {
+    let mut begin = [0; 2];
+    let read = |mut file: File| file.read_exact(&mut begin);
+    program.is_file() && File::open(program).and_then(read).is_ok() && begin == *b"#!"
 }
 
 /// A program by its path, from the folder under test, where `prepare` may have made it, or else from where surefoot was started, as the check
@@ -289,6 +303,19 @@ mod tests {
         // Members of a fleet with another version each had been no fleet, once all was measured.
         let installed = process::find("sh").unwrap();
         assert_eq!(files(json!({"command": [installed]})), Vec::<PathBuf>::new());
+    }
+
+    /// A shell finds those in ~/bin by their names, too: rounds before and after a change of one had been one study.
+    #[test]
+    fn a_script_that_its_name_finds_is_the_users() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_the_machines = |begin: &str, is_named: bool| {
+            let path = folder.path().join("bench");
+            std::fs::write(&path, begin).unwrap();
+            super::is_the_machines(&path, is_named.then(|| path.clone()))
+        };
+        assert!(!is_the_machines("#!/bin/sh\n", true));
+        assert!(is_the_machines("\x7fELF", true) && !is_the_machines("\x7fELF", false));
     }
 
     /// A run of 30 s ended the load of its data after two minutes.
