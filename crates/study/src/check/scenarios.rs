@@ -2,6 +2,7 @@
 
 use super::{Base, Checker, Study};
 use crate::Catalogue;
+use crate::factor::Factor;
 use crate::matrix::{Combination, matrix};
 use crate::own_settings::Screening;
 use crate::plan::plan;
@@ -82,7 +83,7 @@ impl Checker<'_> {
     /// alone: they would be compared as if they were real.
     fn factors_of_a_guest(&mut self, study: &Study, on_host: &[&Combination], scenarios: usize) {
         let is_of_guest = |path: &str| path.starts_with("guest.");
-        for (index, factor) in study.factors.iter().enumerate() {
+        for (index, factor) in compared(study) {
             let Some(path) = factor.paths().find(|path| is_of_guest(path)) else { continue };
             let mut others = HashSet::new();
             let is_there = |one: &&Combination| {
@@ -103,10 +104,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Factors whose levels are the same, as all that they set does nothing in any scenario: they would be compared as if they were real. Of one
-    /// level alone, as `--set` leaves it, nothing is compared.
+    /// Factors whose levels are the same, as all that they set does nothing in any scenario: they would be compared as if they were real.
     fn factors_in_vain(&mut self, study: &Study, combinations: &[Combination], idle: &[Idle]) {
-        for (index, factor) in study.factors.iter().enumerate().filter(|(_, factor)| factor.levels.len() > 1) {
+        for (index, factor) in compared(study) {
             let of_factor = combinations.iter().zip(idle);
             let of_factor = of_factor.filter_map(|(one, idle)| Some((&factor.levels[one.levels[index]?], idle)));
             let set = of_factor.flat_map(|(level, idle)| level.settings.iter().map(move |(path, _)| (path, idle)));
@@ -126,6 +126,11 @@ impl Checker<'_> {
             Some(format!("for example [workload.{workload}] {} = \"{service}\"", setting.name))
         })
     }
+}
+
+/// The factors with their numbers, but for those of one level alone, as `--set` leaves it: nothing is compared there.
+fn compared(study: &Study) -> impl Iterator<Item = (usize, &Factor)> {
+    study.factors.iter().enumerate().filter(|(_, factor)| factor.levels.len() > 1)
 }
 
 /// Settings of services that do nothing in a scenario, by their paths, each with what it needs.

@@ -263,6 +263,14 @@ fn factors_of_a_guest_need_one() {
             4:7 `guest.memory` has no effect: no scenario runs in a guest kernel | say bench = "guest" at the top of the file
         "#]],
     );
+    // Who fixes it compares nothing, and had no way to leave it out.
+    check_with(
+        factor,
+        &[("bench", "host"), ("design.control", "false"), ("guest.memory", "1GiB")],
+        &expect![[r#"
+            memory=1GiB
+        "#]],
+    );
     let planned = expect![[r#"
         memory=512MiB
         memory=1GiB
