@@ -4,15 +4,17 @@ use crate::document::{
     Block, Cell, Column, Columns, Fit, Table, head, interval_head, known_cell, no_cell, number_cell,
 };
 use crate::number::{Scale, percent, rounded, words};
+use crate::words::quantity_of;
 use analysis::limits::{Held, Verdict};
 use analysis::row::{Centre, simultaneous};
 use analysis::view::View;
-use ledger::model::Contents;
+use ledger::model::{Contents, LimitRecord};
+use observe::metric::Metric;
 use serde_json::{Value, json};
 
-/// What a limit is about: "the 99th percentile of fdatasync".
-fn title(held: &Held) -> String {
-    if held.limit.title.is_empty() { words(&held.metric.name) } else { held.limit.title.clone() }
+/// What a limit is about: "the 99th percentile of fdatasync", or its metric, whose unit stands beside each value: "latency p99".
+pub fn title(limit: &LimitRecord, metric: &Metric) -> String {
+    if limit.title.is_empty() { quantity_of(metric) } else { limit.title.clone() }
 }
 
 fn shown(held: &Held, value: f64) -> String {
@@ -49,7 +51,7 @@ pub fn lead(view: &View) -> Option<String> {
     let held = worst(&view.limits)?;
     let several = view.limits.iter().any(|other| other.limit == held.limit && other.label != held.label);
     let of = if several { format!(" of {}", held.label) } else { String::new() };
-    let (title, allowed) = (title(held), allowed(held));
+    let (title, allowed) = (title(&held.limit, &held.metric), allowed(held));
     if held.is_astride && matches!(held.verdict, Verdict::Unmeasured | Verdict::Open) {
         let known =
             format!("Not known: {title}{of} lies on both sides of its limit from turn to turn (limit: {allowed})");
@@ -130,7 +132,7 @@ pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
     };
     let figure = |held: &Held, value: Option<f64>| known_cell(value, |value| shown(held, value));
     let table = Columns::of(id, &view.limits[..rows_max.min(view.limits.len())])
-        .words("limit", title)
+        .words("limit", |held| title(&held.limit, &held.metric))
         .words(if several { "scenario" } else { "" }, |held| if several { &*held.label } else { "" })
         .column(head("mean"), |held| figure(held, held.centre.map(|centre| centre.mean)))
         .column(interval_head(view.confidence), |held| held.centre.map_or_else(no_cell, |found| interval(held, found)))
@@ -176,7 +178,8 @@ pub fn section(view: &View, contents: &Contents) -> Vec<Block> {
 pub fn json(view: &View) -> Vec<Value> {
     let one = |held: &Held| {
         json!({
-            "title": title(held), "workload": held.limit.workload, "scenario": held.label, "metric": held.metric,
+            "title": if held.limit.title.is_empty() { words(&held.metric.name) } else { held.limit.title.clone() },
+            "workload": held.limit.workload, "scenario": held.label, "metric": held.metric,
             "at_most": (!held.limit.is_least).then_some(held.limit.value),
             "at_least": held.limit.is_least.then_some(held.limit.value),
             "source": held.limit.source,

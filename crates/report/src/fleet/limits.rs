@@ -1,7 +1,8 @@
 //! A fleet's limits in words: kept by every round on every host and by a further machine, or where not.
 
 use super::FleetReport;
-use crate::number::{Scale, percent, words};
+use crate::limits::title;
+use crate::number::{Scale, percent};
 use crate::words::some_of;
 use analysis::fleet::{FleetLimit, Shown};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ impl FleetReport {
         let FleetLimit { limit, label, metric, rounds, .. } = held;
         let shown = |value: f64| Scale::of(metric, value).with_unit(value);
         let bound = if limit.is_least { "at least" } else { "at most" };
-        let title = if limit.title.is_empty() { words(&metric.name) } else { limit.title.clone() };
+        let title = title(limit, metric);
         let (what, allowed) = (format!("{title} of {label}"), format!("{bound} {}", shown(limit.value)));
         let name = |host: usize| self.fleet.hosts[host].host.name.clone();
         let worst = held.worst().map_or_else(String::new, shown);

@@ -176,6 +176,14 @@ fn what_is_unknown_is_no_yes() {
     );
 }
 
+/// "latency microseconds p99 is at most 2.04 ms" is of two units.
+#[test]
+fn a_limit_without_a_title_is_called_by_its_metric_without_the_unit() {
+    let unnamed = LimitRecord { title: String::new(), ..limit(10_000.0, false) };
+    let said = report::summary(&input(vec![around(2000.0, 1.0)], &[unnamed]), &Place::default(), 100, false);
+    assert!(said.contains("fdatasync p99 is at most 2.04 ms") && !said.contains("microseconds"), "{said}");
+}
+
 #[test]
 fn of_several_scenarios_the_worst_is_said() {
     let slow = Row { label: "btrfs".into(), ..around(30_000.0, 1.0) };
