@@ -93,7 +93,7 @@ fn help(metric: &Metric, confidence: &str) -> [(&'static str, String); 4] {
 fn labels(own: &[(&str, &String)], levels: &BTreeMap<String, String>) -> String {
     let mut all: BTreeMap<String, &str> = own.iter().map(|(name, value)| ((*name).into(), value.as_str())).collect();
     // Where a study has several workloads, they are a factor of it.
-    let is_said = |factor: &str, level: &str| own.iter().any(|(name, value)| *name == factor && *value == level);
+    let is_said = |factor: &str, level: &str| factor == "workload" && own.contains(&("workload", &level.to_string()));
     for (factor, level) in levels.iter().filter(|(factor, level)| !is_said(factor, level)) {
         let mut name = plain(factor);
         // No name begins with a digit, and two underscores are reserved: one may become two below.
