@@ -119,8 +119,9 @@ impl Writer {
     /// When it can't be written.
     pub fn go_on(&mut self, now: &StudyRecord) -> Result<(), Error> {
         let Some(begun) = self.study()? else { return Ok(()) };
-        let mut asked = begun.all_asked();
-        asked.extend(now.asked.iter().filter(|one| !begun.all_asked().contains(one)).cloned());
+        let known = begun.all_asked();
+        let new = now.asked.iter().filter(|one| !known.contains(one)).cloned();
+        let asked = known.iter().cloned().chain(new).collect();
         let study = StudyRecord { asked, ..begun.asked_as(now) };
         self.write(|transaction| {
             transaction.execute("UPDATE study SET json = ?1", [json_of(&study)])?;

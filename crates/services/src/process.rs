@@ -374,6 +374,21 @@ fn tail(log: &Path) -> String {
 }
 
 #[cfg(test)]
+impl Start<'static> {
+    /// A shell that plays the server, in this folder.
+    pub(crate) fn of_shell(line: &str, folder: &Path) -> Start<'static> {
+        Start {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), line.into()],
+            user: None,
+            cpus: &[],
+            log: folder.join("log"),
+            environment: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -381,14 +396,7 @@ mod tests {
     #[test]
     fn a_server_that_writes_is_told_from_one_that_hangs() {
         let folder = tempfile::tempdir().expect("a folder");
-        let log = folder.path().join("log");
-        let start = |line: &str| {
-            let arguments = vec!["-c".into(), format!("cd {}; {line}", folder.path().display())];
-            let (program, log) = (Path::new("/bin/sh"), log.clone());
-            Start { program, arguments, user: None, cpus: &[], log, environment: Vec::new() }
-                .server()
-                .expect("it starts")
-        };
+        let start = |line: &str| Start::of_shell(line, folder.path()).server().expect("it starts");
         // Its helper writes. All that it wrote before is new to the first look.
         let (writes, mut written, mut seen) = (start("(while :; do echo page; done) > pages & wait"), 0, 0);
         while seen < 2 {
@@ -423,15 +431,7 @@ mod tests {
     fn a_server_that_is_ended_by_force_has_no_helpers_left() {
         let folder = tempfile::tempdir().expect("a folder");
         let line = "setsid sh -c 'sleep 300 & echo $! >helper; wait' & wait";
-        let start = Start {
-            program: Path::new("/bin/sh"),
-            arguments: vec!["-c".into(), format!("cd {}; {line}", folder.path().display())],
-            user: None,
-            cpus: &[],
-            log: folder.path().join("log"),
-            environment: Vec::new(),
-        };
-        let server = start.server().expect("it starts");
+        let server = Start::of_shell(line, folder.path()).server().expect("it starts");
         let helper = || std::fs::read_to_string(folder.path().join("helper")).ok()?.trim().parse().ok();
         let helper = loop {
             match helper() {

@@ -92,14 +92,7 @@ mod tests {
     #[test]
     fn a_server_that_takes_no_connection_is_ended() {
         let folder = tempfile::tempdir().expect("a folder");
-        let start = Start {
-            program: Path::new("/bin/sh"),
-            arguments: vec!["-c".into(), "exec sleep 60".into()],
-            user: None,
-            cpus: &[],
-            log: folder.path().join("log"),
-            environment: Vec::new(),
-        };
+        let start = Start::of_shell("exec sleep 60", folder.path());
         let (mut server, _orders, mut greeting) = start.conversation().expect("it starts");
         let connect = || {
             // Ends with the server.

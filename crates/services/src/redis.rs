@@ -352,14 +352,7 @@ mod tests {
     #[test]
     fn a_server_that_still_loads_is_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
-        let start = Start {
-            program: Path::new("/bin/sh"),
-            arguments: vec!["-c".into(), "exec sleep 60".into()],
-            user: None,
-            cpus: &[],
-            log: folder.path().join("log"),
-            environment: Vec::new(),
-        };
+        let start = Start::of_shell("exec sleep 60", folder.path());
         let mut server = start.server().expect("it starts");
         let refused = |code: &str| wire::Error::Refused { code: code.into(), message: String::new() };
         let mut asked = 0;

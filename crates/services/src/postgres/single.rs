@@ -134,20 +134,12 @@ fn column(line: &str) -> Option<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
     use std::time::Duration;
 
     /// A shell that plays the server.
     fn play(script: &str, seconds: f64, questions: &[&str]) -> Result<Answers, Error> {
         let folder = tempfile::tempdir().expect("a folder");
-        let start = Start {
-            program: Path::new("/bin/sh"),
-            arguments: vec!["-c".into(), script.into()],
-            user: None,
-            cpus: &[],
-            log: folder.path().join("log"),
-            environment: Vec::new(),
-        };
+        let start = Start::of_shell(script, folder.path());
         let questions: Vec<String> = questions.iter().map(ToString::to_string).collect();
         ask(&start, &questions, Instant::now() + Duration::from_secs_f64(seconds))
     }
