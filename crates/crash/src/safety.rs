@@ -110,6 +110,11 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
     (engine.unmeasured)(scenario.services.get(name).unwrap_or(&defaults)).map(Into::into)
 }
 
+/// Whether a record tells of damage, which stands however the trial ends that found it.
+pub fn tells_of_damage(record: &Record) -> bool {
+    matches!(record, Record::Safety(found) if found.grade >= Grade::E)
+}
+
 /// What is known of a measurement while its trial runs.
 #[derive(Debug, Default)]
 pub struct Measurement {
@@ -161,6 +166,15 @@ impl Measurement {
         found.notes.push(note);
         found.sort_rows();
         Some(found)
+    }
+
+    /// What was found until the trial failed, for this reason, if there is damage in it: that stands, whatever kept the search from its end.
+    pub fn damaged_until(self, why: &str) -> Option<Box<Safety>> {
+        let mut safety = self.safety.filter(|found| found.grade >= Grade::E)?;
+        safety.is_complete = false;
+        let note = format!("the search ended early; what it found in its last second is not counted: {why}");
+        safety.notes.push(note);
+        Some(safety)
     }
 
     /// What was found until a recovery killed the kernel that it ran in, for this reason, which is a fault like one that keeps a
@@ -359,6 +373,23 @@ mod tests {
         // Of other reasons the case knows nothing.
         assert_eq!(until(2, "write-error@3/restart", false).map(|found| found.cases), Some(2));
         assert!(until(0, "write-error@3/restart", false).is_none());
+    }
+
+    /// A guest that ran out of memory, or a trial that was ended, had taken an F along, and the scenario competed by its promise.
+    #[test]
+    fn damage_stands_whatever_ended_the_trial_that_found_it() {
+        let until = |grade| {
+            let safety = Safety { is_complete: true, ..found::found(grade) };
+            let measurement = Measurement { safety: Some(Box::new(safety)), ..Measurement::default() };
+            measurement.damaged_until("out of memory")
+        };
+        for grade in [Grade::E, Grade::F] {
+            let found = until(grade).expect("damage");
+            assert_eq!((found.grade, found.is_complete), (grade, false));
+            assert!(found.notes[0].ends_with("out of memory"), "{found:?}");
+        }
+        assert!([Grade::A, Grade::C, Grade::D].map(until).iter().all(Option::is_none), "more may have come");
+        assert!(Measurement::default().damaged_until("out of memory").is_none(), "it died before the first recovery");
     }
 
     #[test]

@@ -26,8 +26,9 @@ use study::trial_spec::Cut;
 /// Recoveries beyond this tell nothing new, however quick they are.
 const IMAGES_MAX: u64 = 1_000_000;
 
-/// How often what was found so far is told, where the kernel may die.
-const TALLY_INTERVAL: Duration = Duration::from_millis(100);
+/// How often what was found so far is told, as damage stands though the trial is ended; and where its kernel may die of an image.
+const TALLY_INTERVAL: Duration = Duration::from_secs(1);
+const TALLY_INTERVAL_IN_GUEST: Duration = Duration::from_millis(100);
 
 /// What was promised of a load that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +171,8 @@ impl Subject for Told<'_> {
     }
 
     fn wants_tally(&self) -> bool {
-        self.is_wanted && self.last.is_none_or(|last| last.elapsed() >= TALLY_INTERVAL)
+        let interval = if self.is_wanted { TALLY_INTERVAL_IN_GUEST } else { TALLY_INTERVAL };
+        self.last.is_none_or(|last| last.elapsed() >= interval)
     }
 
     fn tally(&mut self, so_far: Safety) {

@@ -17,6 +17,7 @@ use super::{End, Error};
 use crate::inputs;
 use crash::plan::TrialSpec;
 use crash::recording::RecordingDisk;
+use crash::safety::tells_of_damage;
 use guest::boot::{self, Boot, Machine};
 use guest::kernel::Kernel;
 use observe::durability::Durability;
@@ -90,7 +91,7 @@ impl Guest {
         let child = self.start(kernel, spec, &images)?;
         let (log, opening) = (self.work.trial_log(), self.opening(spec, images));
         let process = TrialProcess { spec, interrupted, log: log.clone(), opening, after: Some(boot::READY) };
-        let (mut last_heard, mut is_recovering) = (starting, false);
+        let (mut last_heard, mut is_recovering, mut is_damaged) = (starting, false, false);
         let end = Talk::begin(process, child).follow_to_end(&mut |heard| {
             last_heard = Instant::now();
             match heard {
@@ -104,6 +105,7 @@ impl Guest {
                 }
                 Event::Record(record) => {
                     is_recovering |= matches!(record, Record::Recovering { .. });
+                    is_damaged |= tells_of_damage(&record);
                     sink(record);
                 }
             }
@@ -114,9 +116,10 @@ impl Guest {
         let End::Failed(failure) = end else { return Ok(end) };
         let said = std::fs::read(&log).unwrap_or_default();
         let failure = with_panic(failure, &String::from_utf8_lossy(&said));
-        // A report names the image that a kernel died of: it is kept in the place of those before, which the search can't say any more.
+        // A report names the image that a kernel died of, and those that were damaged: they are kept in the place of those before, which the
+        // search can't say any more.
         #[cfg(target_os = "linux")]
-        if died_of_image(spec, &failure, is_recovering) {
+        if is_damaged || died_of_image(spec, &failure, is_recovering) {
             crash::replay::settle(&self.work, &spec.scenario, true);
         }
         Ok(End::Failed(failure))

@@ -6,6 +6,7 @@
 use super::conversation::{self, Event, Talk, TrialProcess};
 use super::{Bench, End, Ends, Error, Sink};
 use crash::plan::TrialSpec;
+use crash::safety::tells_of_damage;
 use observe::record::{Failure, Record};
 use sandbox::memory_limit::MemoryLimit;
 use sandbox::work::Work;
@@ -66,8 +67,18 @@ pub struct Client {
 impl Bench for Host {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         let mut up = self.start(spec, None, interrupted)?;
-        let end = up.talk.follow_to_end(&mut records(sink))?;
-        Ok(up.judged(end))
+        let mut is_damaged = false;
+        let end = up.talk.follow_to_end(&mut records(&mut |record| {
+            is_damaged |= tells_of_damage(&record);
+            sink(record);
+        }))?;
+        let end = up.judged(end);
+        // A report names the images that were damaged, which the search can't say any more.
+        #[cfg(target_os = "linux")]
+        if is_damaged && matches!(end, End::Failed(_)) {
+            crash::replay::settle(&self.work, &spec.scenario, true);
+        }
+        Ok(end)
     }
 
     fn run_by_turns(&mut self, specs: &[TrialSpec], order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {

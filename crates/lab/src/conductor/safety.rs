@@ -149,8 +149,11 @@ fn measure(session: &mut Session, what: What, scenario: &PlannedScenario, settin
         (End::Finished, What::PowerCuts) => measurement.finished().map_or_else(nothing, Ended::Measured),
         (End::Finished, What::Faults) => measurement.finished_faults().map_or_else(nothing, Ended::Faults),
         (End::Failed(failure), What::PowerCuts) => {
-            let killed = guest::panic_of(&failure).and_then(|why| measurement.killed(why));
-            killed.map_or(Ended::Not(failure), Ended::Measured)
+            let found = match guest::panic_of(&failure) {
+                Some(why) => measurement.killed(why),
+                None => measurement.damaged_until(&failure.causes.join(": ")),
+            };
+            found.map_or(Ended::Not(failure), Ended::Measured)
         }
         (End::Failed(failure), What::Faults) => {
             let found = measurement.faults_until(&failure.causes.join(": "), guest::panic_of(&failure).is_some());

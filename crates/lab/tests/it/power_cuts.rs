@@ -164,11 +164,16 @@ fn who_breaks_off_power_cuts_has_the_whole_answer_of_the_rounds() {
     assert!(answered(Some(15)) < 1.0, "amid the sixth round");
 }
 
-/// A machine whose guest kernel dies of the second case of a failing disk.
-struct Dying(Simulated);
+/// A machine whose trials of power cuts find this and are ended, and whose guest kernel dies of the second case of a failing disk.
+struct Dying(Simulated, Grade);
 
 impl Bench for Dying {
-    fn run(&mut self, _: &TrialSpec, _: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+    fn run(&mut self, spec: &TrialSpec, _: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        if spec.faults.is_none() {
+            sink(Record::Safety(Box::new(found::found(self.1))));
+            let causes = vec!["the trial did not end within 15 min".into()];
+            return Ok(End::Failed(Failure { step: "trial".into(), causes, log: String::new() }));
+        }
         let mut found = FaultsFound::default();
         let (case, words) = ("full@1/go-on".into(), String::new());
         let (client, server, kernel) = (Vec::new(), Vec::new(), Vec::new());
@@ -190,13 +195,33 @@ impl Bench for Dying {
 }
 
 #[test]
+fn damage_stands_whatever_ended_its_trial_and_a_loss_may_be_more() {
+    for (grade, stop) in [(Grade::F, Stop::SafetyKnown), (Grade::C, Stop::SafetyHoles)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = folder.path().join("s.surefoot");
+        let text = text(&["ext4", "xfs"], "[safety]\nload = \"files\"");
+        let plan = plan(&text);
+        let opened = resume::open(&results, &plan, &session(&text)).expect("it opens");
+        let (never, mut bench) = (AtomicBool::new(false), Dying(machine(), grade));
+        let ended = conductor::conduct_safety(&plan, What::PowerCuts, opened, &mut bench, &never, &mut |_| {});
+        assert_eq!(ended.expect("it starts").stop, stop);
+        let all = contents(&results).safety;
+        assert_eq!(all.len(), 2);
+        for kept in all {
+            assert_eq!(kept.safety.is_some(), grade == Grade::F, "{:?}", kept.failure);
+            assert!(kept.safety.is_none_or(|found| found.notes[0].contains("did not end within 15 min")));
+        }
+    }
+}
+
+#[test]
 fn a_guest_that_dies_of_a_failing_disk_leaves_what_was_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("s.surefoot");
     let text = text(&["ext4", "xfs"], "[safety]\nload = \"files\"");
     let plan = plan(&text);
     let opened = resume::open(&results, &plan, &session(&text)).expect("it opens");
-    let (never, mut bench) = (AtomicBool::new(false), Dying(machine()));
+    let (never, mut bench) = (AtomicBool::new(false), Dying(machine(), Grade::A));
     let ended = conductor::conduct_safety(&plan, What::Faults, opened, &mut bench, &never, &mut |_| {});
     assert_eq!(ended.expect("it starts").stop, Stop::FaultsHoles);
     let all = contents(&results).faults;
