@@ -42,8 +42,15 @@ fn record(trial: &Trial, recorder: &mut Recorder, out: &mut Out) -> Done<(Promis
     let mut promised = Promised { by_load, by_settings: by_load };
     let mut notes = Vec::new();
     trial.on_storage(VirtualDisks::default(), out, |run_context, workload, served, out| {
-        if served.is_none() {
-            run_context.with_context(out, |context| workload.prepare(context)).map_err(Stopped::at("load"))?;
+        match served {
+            None => {
+                run_context.with_context(out, |context| workload.prepare(context)).map_err(Stopped::at("load"))?;
+            }
+            // A server that flushes late may have in its memory alone what was loaded through it: a cut that takes that is no commit's loss.
+            Some(served) if !served.loaded.is_empty() => {
+                run_context.with_context(out, |context| workload.ready(context)).map_err(Stopped::at("checkpoint"))?;
+            }
+            Some(_) => {}
         }
         run_context.volumes.settle().map_err(Stopped::at("settle"))?;
         let device = run_context.volumes.data.device_name.as_deref().unwrap_or_default();

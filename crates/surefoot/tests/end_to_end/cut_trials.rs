@@ -129,6 +129,22 @@ fn a_filesystem_that_was_made_without_its_journal_promises_no_more_than_that() {
     world.assert_nothing_left();
 }
 
+/// The server had the rows in its memory alone when the recording began, so that the first cuts took the tables themselves: that was damage.
+#[test]
+fn what_is_loaded_through_a_server_that_flushes_late_is_there_before_the_load_begins() {
+    let world = World::new();
+    let late = json!({ "synchronous_commit": "off", "wal_writer_delay": "10s" });
+    let table = json!({ "data": "load", "wal_segment_size": "1MiB", "settings": late });
+    let kind = services::kind("postgres").expect("it is in the list");
+    let table = settings::check_all(kind.settings, table.as_object().expect("a table")).expect("right");
+    let mut spec = trial(json!({ "engine": "postgres", "checkpoint_every": 0 }));
+    spec.services.insert("postgres".into(), table);
+    spec.cut.as_mut().expect("it is one of power cuts").budget_seconds = 10.0;
+    let safety = measured(&world, &spec, &|_| {});
+    assert_eq!((safety.bad(), safety.worst_lost_commits > 0), (0, true), "{safety:#?}");
+    world.assert_nothing_left();
+}
+
 /// A trial has a mount namespace of its own. When it is killed nothing is unmounted before, and whoever leaves the namespace last has
 /// to; the disk gets its signal only when the trial has left.
 #[test]
@@ -222,7 +238,7 @@ fn measured(world: &World, spec: &TrialSpec, watch: &dyn Fn(&Value)) -> Safety {
     serde_json::from_value(found(world, spec, "safety", watch)).expect("what was found")
 }
 
-/// Runs a trial, and gives the first of its records with this name; each is shown as it comes.
+/// Runs a trial, and gives the last of its records with this name, as those before are of a search under way; each is shown as it comes.
 #[track_caller]
 pub fn found(world: &World, spec: &TrialSpec, name: &str, watch: &dyn Fn(&Value)) -> Value {
     found_by(world.command(&["trial", "."]), spec, name, watch)
@@ -242,6 +258,6 @@ fn found_by(mut command: Command, spec: &TrialSpec, name: &str, watch: &dyn Fn(&
         records.push(record);
     }
     trial.wait().expect("it ends");
-    let wanted = records.iter().find(|record| record["record"] == name);
+    let wanted = records.iter().rfind(|record| record["record"] == name);
     wanted.unwrap_or_else(|| panic!("nothing was measured: {records:#?}")).clone()
 }
