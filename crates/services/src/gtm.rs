@@ -178,6 +178,11 @@ struct Gtm {
 }
 
 impl Gtm {
+    /// Its journal, where it keeps one.
+    fn kept<'a>(&self, journal: &'a Path) -> Option<&'a Path> {
+        (self.journal != "none").then_some(journal)
+    }
+
     /// Commands of the global directory editor.
     fn directory(&self) -> String {
         let of = |of_segment: bool| qualifiers(&self.settings, of_segment);
@@ -290,15 +295,15 @@ impl Service for Gtm {
         Ok(Box::new(Open { enter, effects, log }))
     }
 
-    /// What is asked are programs of GT.M's, see [`recovered::ask`].
+    /// What is asked are programs of GT.M's, see [`recovered::recover`].
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
-        self.repair(place)?;
-        recovered::ask(&self.write_enter(place)?, questions, deadline())
+        let journal = place.data.join(JOURNAL_FILE);
+        recovered::recover(&self.write_enter(place)?, self.kept(&journal), questions, deadline())
     }
 
     fn repair(&self, place: &Place) -> Result<(), Error> {
         let (enter, journal) = (self.write_enter(place)?, place.data.join(JOURNAL_FILE));
-        recovered::repair(&enter, Some(&*journal).filter(|_| self.journal != "none"), deadline())
+        recovered::repair(&enter, self.kept(&journal), deadline())
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {

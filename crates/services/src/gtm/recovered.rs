@@ -21,9 +21,20 @@ pub fn repair(enter: &Path, journal: Option<&Path>, deadline: Instant) -> Result
     run(enter, &words, "recover", deadline).map(drop)
 }
 
+/// Repairs it and asks: both by one moment, as whoever takes the disk from under a recovery that hangs waits no longer.
+pub fn recover(
+    enter: &Path,
+    journal: Option<&Path>,
+    questions: &[String],
+    deadline: Instant,
+) -> Result<Answers, Error> {
+    repair(enter, journal, deadline)?;
+    ask(enter, questions, deadline)
+}
+
 /// Asks, of each question's lines the first a program and the others its arguments. A row of an answer is a line, its columns
 /// stand between tabs.
-pub fn ask(enter: &Path, questions: &[String], deadline: Instant) -> Result<Answers, Error> {
+fn ask(enter: &Path, questions: &[String], deadline: Instant) -> Result<Answers, Error> {
     let row = |line: &str| line.split('\t').map(|cell| Some(cell.to_string())).collect();
     let answer = |question: &String| {
         let words: Vec<&str> = question.split('\n').collect();
@@ -78,6 +89,16 @@ mod tests {
         let killed = asked("kill -9 $$");
         assert!(killed.was_killed(), "{killed:?}");
         assert!(matches!(asked("echo %GTM-E-DBCCERR; exit 1"), Error::Asked { .. }));
+    }
+
+    /// Each had a minute of its own: the disk was taken away amid the second one, and the filesystem did not mount, it was said.
+    #[test]
+    fn what_is_repaired_late_is_not_asked_for_another_minute() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let enter = folder.path().join("gtm");
+        std::fs::write(&enter, "[ $1 = mupip ] || exec sleep 60\n").expect("written");
+        let ended = recover(&enter, None, &["mumps\n-run x".into()], Instant::now());
+        assert!(matches!(ended, Err(Error::Slow { .. })), "{ended:?}");
     }
 
     /// In 9,066 images one was called damaged for "Text file busy".
