@@ -177,8 +177,8 @@ impl Row {
 
     /// Whether its picture carries a sign of warning: it may lose more than the last moments, or was seen to.
     pub fn is_unsafe(&self) -> bool {
-        let was_damaged = self.power_cut.as_ref().is_some_and(|found| found.grade >= Grade::E);
-        self.safety() >= Class::MayCorrupt || self.does_not_flush() || was_damaged
+        let was_seen = self.power_cut.as_ref().is_some_and(|found| found.held_to() >= Grade::D);
+        self.safety() >= Class::MayCorrupt || self.does_not_flush() || was_seen
     }
 
     /// What a power cut may take: by the settings, or worse where the flushes are missing.

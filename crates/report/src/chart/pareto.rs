@@ -74,10 +74,10 @@ fn points(part: &Part) -> impl Iterator<Item = Point<'_>> {
     rows.filter_map(|row| Some(Point { row, centre: row.centre?, found: row.power_cut.as_ref()? }))
 }
 
-/// Whether one is at least as fast and as safe as another, and not alike.
+/// Whether one is at least as fast and as safe as another, and not alike. A loss that only the recording ended may be an older one.
 fn beats(one: &Point, other: &Point, more_is_better: bool) -> bool {
     let speed = one.centre.merit(more_is_better).total_cmp(&other.centre.merit(more_is_better));
-    let safety = other.found.grade.cmp(&one.found.grade);
+    let safety = other.found.held_to().cmp(&one.found.held_to());
     speed.is_ge() && safety.is_ge() && (speed.is_gt() || safety.is_gt())
 }
 
@@ -148,12 +148,15 @@ mod tests {
         }
     }
 
+    fn point<'a>(row: &'a Row, found: &'a Safety) -> Point<'a> {
+        Point { row, centre: row.centre.expect("it has a value"), found }
+    }
+
     /// Of scenarios as (speed, class), which are beaten by none.
     fn front(scenarios: &[(f64, Grade)], more_is_better: bool) -> Vec<bool> {
         let found = |grade: &Grade| safety::tests::found(*grade);
         let made: Vec<(Row, Safety)> = scenarios.iter().map(|(mean, grade)| (row(*mean), found(grade))).collect();
-        let points = made.iter().map(|(row, found)| Point { row, centre: row.centre.expect("it has a value"), found });
-        let points: Vec<Point> = points.collect();
+        let points: Vec<Point> = made.iter().map(|(row, found)| point(row, found)).collect();
         points.iter().map(|one| !points.iter().any(|other| beats(other, one, more_is_better))).collect()
     }
 
@@ -169,5 +172,23 @@ mod tests {
         ];
         assert_eq!(front(&scenarios, true), [true, true, false, true, false, true]);
         assert_eq!(front(&scenarios, false), [false, false, true, false, false, false]);
+    }
+
+    /// Only damage was, though a class D has lost what was acknowledged long before.
+    #[test]
+    fn who_was_seen_to_lose_more_than_the_last_moments_carries_the_sign_of_warning() {
+        let is_marked = |grade| Row { power_cut: Some(safety::tests::found(grade)), ..row(1.0) }.is_unsafe();
+        assert_eq!(Grade::ALL.map(is_marked), [false, false, false, true, true, true]);
+    }
+
+    /// It had made a slower one hollow, whose loss is known to be no older.
+    #[test]
+    fn who_may_have_lost_more_than_was_recorded_is_not_as_safe() {
+        let ends = safety::tests::found(Grade::C);
+        let censored = Safety { is_censored: Some(true), ..ends.clone() };
+        let [slow, fast] = [row(1000.0), row(1100.0)];
+        assert!(beats(&point(&fast, &ends), &point(&slow, &ends), true));
+        assert!(!beats(&point(&fast, &censored), &point(&slow, &ends), true));
+        assert!(beats(&point(&fast, &ends), &point(&slow, &censored), true));
     }
 }
