@@ -210,6 +210,21 @@ mod tests {
         check("bcachefs", None, &["journal_flush_disabled"], LosesRecent, "does not flush");
     }
 
+    /// Found by power cuts: such images do not mount, whatever their disk's cache, and were promised to keep all.
+    #[test]
+    fn a_commit_that_is_not_waited_for_is_told_by_a_sum_of_all_its_blocks_alone() {
+        let class = |filesystem: &str, features: &str| {
+            let mount = ["data=journal", "journal_async_commit"].map(String::from).to_vec();
+            let mkfs = if features.is_empty() { Vec::new() } else { vec!["-O".into(), features.into()] };
+            durability(&StorageSettings { filesystem: filesystem.into(), mount, mkfs, ..StorageSettings::default() })
+                .class
+        };
+        assert_eq!(class("ext4", ""), Class::MayCorrupt);
+        assert_eq!(class("ext4", "^metadata_csum"), Class::KeepsAcknowledged);
+        assert_eq!(class("ext3", ""), Class::KeepsAcknowledged);
+        assert_eq!(class("ext3", "metadata_csum"), Class::MayCorrupt);
+    }
+
     #[test]
     fn a_virtual_disk_is_as_its_cache() {
         let found = |cache, mount: &str| {

@@ -195,6 +195,16 @@ fn has_journal(features: &[String]) -> bool {
     })
 }
 
+/// Whether its journal has a checksum for each block, as mke2fs makes ext4, and none for a whole commit (docs/safety.md, "Measured"). The last
+/// word on it counts.
+fn has_metadata_sums(name: &str, features: &[String]) -> bool {
+    features.iter().fold(name == "ext4", |has, feature| match feature.as_str() {
+        "none" | "^metadata_csum" => false,
+        "metadata_csum" => true,
+        _ => has,
+    })
+}
+
 fn durability(name: &str, options: &[String], features: &[String]) -> Durability {
     // fs/ext4/super.c: a journal that is not loaded is not written, either. One that is mounted so seems to have none.
     if let Some(option) = options.iter().find(|option| ["norecovery", "noload"].contains(&option.as_str())) {
@@ -204,6 +214,10 @@ fn durability(name: &str, options: &[String], features: &[String]) -> Durability
     if !has_journal(features) {
         let why = "without a journal: metadata is written in no order, and fsck may drop or mix files";
         return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
+    }
+    if options.iter().any(|option| option == "journal_async_commit") && has_metadata_sums(name, features) {
+        let why = "with metadata_csum a commit whose blocks were not all written keeps the filesystem from mounting";
+        return Durability::because(Class::MayCorrupt, format!("`journal_async_commit`: {why}"));
     }
     noted(options, |option| {
         Some(match option {
