@@ -53,7 +53,9 @@ impl Structures {
         if let Some((_, name)) = part.filter(|(end, _)| asked.offset < *end) {
             return name;
         }
-        self.own.get(&(asked.offset / BLOCK_BYTES * BLOCK_BYTES)).copied().unwrap_or(OF_THE_FILESYSTEM)
+        // XFS begins its log's records and the heads of its groups with any sector.
+        let own = self.own.range(..=asked.offset).next_back().filter(|(at, _)| asked.offset - **at < BLOCK_BYTES);
+        own.map_or(OF_THE_FILESYSTEM, |(_, name)| *name)
     }
 
     /// Where blocks with these names lie, as far as the load on a well disk wrote or read them.
@@ -151,6 +153,22 @@ mod tests {
             ["filesystem", "data/log", "data/log", "filesystem", "journal"]
         );
         assert_eq!(named(Flush, 0), "flush");
+    }
+
+    /// Of XFS' log seven records of eight were nobody's, and the head of a group was its superblock.
+    #[test]
+    fn a_block_begins_with_any_sector() {
+        let part = Part { file: "data/log".into(), at: 0, device_at: 1 << 20, length: 4096 };
+        let all = [traced(Write, 0, &[1]), traced(Write, 512, &[2]), traced(Write, 8192 + 512, &[3])];
+        let names = |_: u64, head: u64| Some(["superblock", "allocation group", "journal"][head as usize - 1]);
+        let structures = Structures::new(&[part], |_| "WAL".into(), &all, names);
+        let named = |offset| structures.name(&Asked { kind: Write, offset, length: 512 }).to_string();
+        assert_eq!(
+            [0, 512, 4608, 8192, 8192 + 512, 8192 + 4608].map(named),
+            ["superblock", "allocation group", "filesystem", "filesystem", "journal", "filesystem"]
+        );
+        let journal = structures.stretches(&["journal".to_string()], &all).expect("it was written");
+        assert_eq!(journal, [8704..8705]);
     }
 
     #[test]
