@@ -205,6 +205,10 @@ fn order<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, Error> {
     serde_json::from_str(line).map_err(|error| Error::Said(format!("this is no order: {error}")))
 }
 
+fn without_connection() -> Error {
+    Error::Said("there is no connection".into())
+}
+
 fn obey<'a>(steps: &'a dyn Steps, client: &mut Option<Box<dyn Connected + 'a>>, order: Order) -> Answer {
     let told = |error: Error| NotAcknowledged { error, is_unknown: false };
     let done = |result: Result<(), Error>| result.map(|()| Answer::Done).map_err(told);
@@ -214,9 +218,10 @@ fn obey<'a>(steps: &'a dyn Steps, client: &mut Option<Box<dyn Connected + 'a>>, 
         }
         Order::Commit(number) => match client {
             Some(client) => client.commit(number).map(|()| Answer::Done),
-            None => Err(told(Error::Said("there is no connection".into()))),
+            None => Err(told(without_connection())),
         },
-        Order::GiveUp => done(client.as_mut().map_or(Ok(()), |client| client.give_up())),
+        // A look may have ended the process that had it: to go on takes another one.
+        Order::GiveUp => done(client.as_mut().map_or_else(|| Err(without_connection()), |client| client.give_up())),
         Order::WriteOut(place) => done(steps.write_out(&place)),
         Order::Checkpoint(place) => done(steps.checkpoint(&place)),
         Order::Look(place, tried) => steps.look(&place, &tried).map(Answer::Looked).map_err(told),
@@ -226,4 +231,49 @@ fn obey<'a>(steps: &'a dyn Steps, client: &mut Option<Box<dyn Connected + 'a>>, 
         words: causes(&error).join(": "),
         is_unknown,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Steps for Nowhere {
+        fn connect(&self, _place: &Place) -> Result<Box<dyn Connected + '_>, Error> {
+            Ok(Box::new(Nowhere))
+        }
+
+        fn write_out(&self, _place: &Place) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn checkpoint(&self, _place: &Place) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn look(&self, _place: &Place, _tried: &[Attempted]) -> Result<Look, Error> {
+            Ok(Look::default())
+        }
+    }
+
+    impl Connected for Nowhere {
+        fn commit(&mut self, _number: u64) -> Result<(), NotAcknowledged> {
+            Ok(())
+        }
+
+        fn give_up(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    /// Of a program that a page ended while all was read no further commit was made: each was refused, and its connection taken for a good one.
+    #[test]
+    fn a_connection_that_ended_with_its_process_is_of_no_more_use() {
+        let (steps, mut client): (&dyn Steps, _) = (&Nowhere, None);
+        let mut is_done = |order: Order| matches!(obey(steps, &mut client, order), Answer::Done);
+        assert!(!is_done(Order::Commit(1)) && !is_done(Order::GiveUp), "the process that had it is gone");
+        let place = Place { data_folder: PathBuf::new(), server: None };
+        assert!(is_done(Order::Connect(place)) && is_done(Order::Commit(2)) && is_done(Order::GiveUp));
+    }
 }
