@@ -108,9 +108,8 @@ pub fn search(
     say: &mut dyn FnMut(&Record),
 ) -> Result<FaultsFound> {
     let started = Instant::now();
-    let failures = asked.failures.iter().map(|name| Ok(name.parse()?)).collect::<Result<Vec<Failure>>>()?;
-    let reads = failures.iter().any(|failure| strikes_reads(*failure));
-    let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, reads))?;
+    let failures = failures(asked)?;
+    let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, needs_reads(&failures)))?;
     let asks = asks(asked, &structures, &reference)?;
     let (strikes, first) = agenda(&failures, &reference.traced, &structures, &asks.only, spec.seed);
     let count = |kind| reference.traced.iter().filter(|traced| traced.asked.kind == kind).count() as u64;
@@ -154,7 +153,7 @@ pub fn search(
 pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, asked: &Faults, case: &Case) -> Result<FaultReplayed> {
     let mut all = asks_anywhere(asked);
     if asked.blocks.is_some() {
-        let reads = strikes_reads(case.failure);
+        let reads = replay_reads(asked, case)?;
         let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, reads))?;
         all = asks(asked, &structures, &reference)?;
     }
@@ -181,6 +180,20 @@ fn in_own_mounts<T: Send>(act: impl FnOnce() -> Result<T, Error> + Send) -> Resu
         thread.join().map_err(|_| Error::Ended("runs cases"))?
     })
     .map_err(Into::into)
+}
+
+fn failures(asked: &Faults) -> Result<Vec<Failure>> {
+    asked.failures.iter().map(|name| Ok(name.parse()?)).collect()
+}
+
+/// Whether one of them strikes reads.
+fn needs_reads(failures: &[Failure]) -> bool {
+    failures.iter().any(|failure| strikes_reads(*failure))
+}
+
+/// Whether the load that a replay knows blocks by reads: where it did in the search, the case was of the blocks that it read, too.
+fn replay_reads(asked: &Faults, case: &Case) -> Result<bool> {
+    Ok(needs_reads(&failures(asked)?) || strikes_reads(case.failure))
 }
 
 /// Whether the load must read what it has written, so that there is something to strike.
@@ -355,6 +368,21 @@ mod tests {
         // Its filesystem may be held for a while before the next way on.
         let last_seconds = Continuation::ALL.len() as f64 * (CASE_SECONDS_MAX + 20.0);
         assert!(crate::safety::BESIDE_FAULTS_SECONDS >= last_seconds + 300.0, "{last_seconds}");
+    }
+
+    /// With `fault_blocks` a replay of a write had struck another one than the search, or knew no such block, where that had read for another fault.
+    #[test]
+    fn a_replay_knows_the_blocks_that_its_search_knew() {
+        let reads = |names: &[&str], case: &str| {
+            let failures = names.iter().map(ToString::to_string).collect();
+            let (delay_seconds, stall_seconds) = (0.02, 1.0);
+            let asked =
+                Faults { failures, budget_seconds: 1.0, blocks: None, delay_seconds, stall_seconds, replay: None };
+            replay_reads(&asked, &case.parse().expect("a case")).expect("faults")
+        };
+        assert!(reads(&["write-error", "read-error"], "write-error@3/go-on"));
+        assert!(reads(&["write-error"], "read-bit@3/go-on"));
+        assert!(!reads(&["write-error", "none"], "write-error@3/go-on"));
     }
 
     #[test]
