@@ -80,7 +80,11 @@ pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) 
         Device::Tmpfs => Vec::new(),
         Device::Loop => {
             let mut all = of_programs(settings.row());
-            let modules = kernel_modules(settings).into_iter().filter(|module| !has(module));
+            // What a filesystem needs beside its own module comes with it: since Linux 6.14 F2FS needs no `crc32_generic`, and later kernels
+            // have none.
+            let beside = settings.row().modules.split_last().map_or(&[][..], |(_, beside)| beside);
+            let modules = kernel_modules(settings).into_iter();
+            let modules = modules.filter(|module| !has(module) && !beside.contains(module));
             all.extend(modules.map(|module| Missing::new(format!("the guest kernel has no {module}"), OTHER_KERNEL)));
             all
         }
@@ -215,5 +219,17 @@ mod tests {
             .filter(|what| what.contains("kernel"))
             .collect();
         assert_eq!(missing, ["the guest kernel has no dm_delay"]);
+    }
+
+    /// F2FS was refused in newer guest kernels: it makes its checksums without a module there.
+    #[test]
+    fn what_a_filesystem_may_need_beside_its_module_is_not_asked_for() {
+        let f2fs = StorageSettings { filesystem: "f2fs".into(), ..StorageSettings::default() };
+        let of_kernel = |has: &dyn Fn(&str) -> bool| -> Vec<String> {
+            let missing = missing_in_guest(&f2fs, has).into_iter().map(|missing| missing.what);
+            missing.filter(|what| what.contains("kernel")).collect()
+        };
+        assert_eq!(of_kernel(&|module| module == "f2fs"), [""; 0]);
+        assert_eq!(of_kernel(&|module| module == "crc32_generic"), ["the guest kernel has no f2fs"]);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) const F2FS: Filesystem = Filesystem {
         ..PLAIN_MOUNT
     },
     mount_nodiscard: &["nodiscard"],
-    // It asks for its checksums by an alias that only modprobe could resolve.
+    // Before Linux 6.14 it asks for its checksums by an alias that only modprobe could resolve.
     modules: &["crc32_generic", "f2fs"],
     signatures: &[
         at("an f2fs filesystem", 0x400, &[0x10, 0x20, 0xf5, 0xf2]),
