@@ -56,11 +56,16 @@ pub fn main(
         Ok(spec) => spec,
         Err(error) => return out.failed("start", &error, String::new()),
     };
-    let (tell, told) = channel();
-    listen(input, tell);
     if isolation == sandbox::isolation::Isolation::None {
+        if spec.turns.is_some() {
+            let why =
+                "this machine grants no namespaces, so that what the trial starts would work in others' turns, too";
+            return out.failed("stand still", &std::io::Error::other(why), String::new());
+        }
         out.warn("this machine grants no namespaces: the trial's processes and mounts are visible outside".into());
     }
+    let (tell, told) = channel();
+    listen(input, tell);
     let result = conduct(&spec, work, paired, &told, &mut out);
     out.step("records", out.seconds);
     match result {
@@ -369,5 +374,28 @@ impl Out<'_> {
 
     fn failed(&mut self, step: &str, error: &(dyn std::error::Error + 'static), log: String) {
         self.say(&Record::Failed(Failure::of(step, error, log)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sandbox::isolation::Isolation;
+    use storage::StorageSettings;
+    use study::trial_spec::Turns;
+
+    /// A study by turns that went on where no namespaces are granted was measured with all servers at work at the same time.
+    #[test]
+    fn what_can_not_stand_still_takes_no_turns() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(folder.path()).expect("ours");
+        let turns = Some(Turns { charge_flush: true, is_job: false });
+        let of_turns = TrialSpec::single("s", "a", "oltp", study::Bench::Host, 1, StorageSettings::default());
+        let spec = serde_json::to_string(&TrialSpec { turns, ..of_turns }).expect("plain data");
+        let mut said = Vec::new();
+        main(&work, std::io::Cursor::new(format!("{spec}\n")), &mut said, Isolation::None, None);
+        let records: Vec<Record> =
+            said.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        assert!(matches!(&*records, [Record::Failed(failure)] if failure.step == "stand still"), "{records:?}");
     }
 }

@@ -27,6 +27,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use study::Order;
 
 /// How long a study measures how the machine strays, and which share of its time that may be.
 const NOISE_SECONDS: f64 = 30.0;
@@ -101,6 +102,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let mut bench = OfThisMachine { host, guest, inputs };
     draw(&mut loaded, place.as_ref())?;
     if measured == Measured::Everything {
+        require_standstill(loaded.plan.drawn.order, sandbox::isolation::available())?;
         require_room(&loaded, &work)?;
     }
     let mut session = Session {
@@ -305,6 +307,15 @@ fn ask_guard(loaded: &Loaded) -> Result<(), Failure> {
     Err(Failure::new(status, error).hinted(hint))
 }
 
+/// Refuses to go on by turns where trials can't stand still any more: in others' turns their servers would work on.
+fn require_standstill(order: Order, has_namespaces: bool) -> Result<(), Failure> {
+    if order == Order::Blocks || has_namespaces {
+        return Ok(());
+    }
+    let error = anyhow!("the study takes turns, and this machine grants no namespaces, by which trials stand still");
+    Err(Failure::new(Status::Missing, error).hint(sandbox::isolation::REMEDY))
+}
+
 /// Refuses a disk without room for the image files before the study is begun: then it would keep its settings and its disk.
 fn require_room(loaded: &Loaded, work: &Work) -> Result<(), Failure> {
     let places = lab::turns::places(&loaded.plan, work).map_err(unusable)?;
@@ -395,7 +406,17 @@ fn explained(error: resume::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{explained, resume};
+    use super::{Order, explained, require_standstill, resume};
+
+    /// Begun where there are some, as before user namespaces were switched off.
+    #[test]
+    fn a_study_by_turns_goes_on_only_where_trials_stand_still() {
+        for (order, has_namespaces) in [(Order::Turns, true), (Order::Blocks, true), (Order::Blocks, false)] {
+            assert!(require_standstill(order, has_namespaces).is_ok());
+        }
+        let refused = require_standstill(Order::Turns, false).expect_err("they would work on");
+        assert!(refused.render(false).contains("hint: run as root"));
+    }
 
     /// To go on in another folder would bring two disks into the same figures.
     #[test]
