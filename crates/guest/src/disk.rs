@@ -86,6 +86,11 @@ pub fn serve(image: &Path, socket: &Path, serial: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether disks have several requests under way at a time; where io_uring is refused, they do one after the other.
+pub fn has_several_under_way() -> bool {
+    InFlight::new(QUEUE_SIZE).is_some()
+}
+
 /// A disk at work.
 struct Server {
     disk: Disk,

@@ -186,7 +186,7 @@ impl Guest {
         let facts = &mut provisioned.facts;
         facts.insert("guest_kernel".into(), format!("Linux {} (User-Mode Linux)", kernel.release));
         if spec.cut.is_none() {
-            facts.insert("guest_disks".into(), storage::below_images(&self.work.images()));
+            facts.insert("guest_disks".into(), in_words(storage::below_images(&self.work.images()), has_queue()));
         }
         facts.insert("guest_memory".into(), settings::quantity::format_bytes(memory_bytes(&spec.guest)));
         // A recording disk is as good as it is told to be, whatever lies below.
@@ -198,6 +198,23 @@ impl Guest {
         }
         provisioned
     }
+}
+
+/// Whether the host lets disks have several requests under way.
+#[cfg(target_os = "linux")]
+fn has_queue() -> bool {
+    guest::disk::has_several_under_way()
+}
+
+/// There are no guests elsewhere.
+#[cfg(not(target_os = "linux"))]
+fn has_queue() -> bool {
+    false
+}
+
+/// Disks on these images: without a queue, filesystems that write much at a time lose more than others.
+fn in_words(images: String, has_queue: bool) -> String {
+    if has_queue { images } else { format!("{images}, one request after the other, as io_uring is refused") }
 }
 
 /// Whether a kernel died of an image that a power cut may have left. Before it recovers the first one nothing of its own is kept, and what is set
@@ -254,6 +271,14 @@ fn scratch(work: &Work) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where Docker or `kernel.io_uring_disabled` refuse it, figures were others and nothing said so.
+    #[test]
+    fn disks_without_a_queue_are_told() {
+        assert_eq!(in_words("direct I/O on".into(), true), "direct I/O on");
+        let said = in_words("direct I/O on".into(), false);
+        assert_eq!(said, "direct I/O on, one request after the other, as io_uring is refused");
+    }
 
     #[test]
     fn a_panic_is_told_however_much_the_kernel_said_after_it() {
