@@ -81,12 +81,16 @@ impl<'a> Start<'a> {
         }
         // The load generator may have pinned itself before it started us.
         let cpus = if self.cpus.is_empty() { affinity::cpus() } else { self.cpus };
-        if !cpus.is_empty() {
-            let set = affinity::set(cpus);
-            // SAFETY: between fork and exec only one system call is made.
-            unsafe {
-                command.pre_exec(move || Ok(nix::sched::sched_setaffinity(Pid::from_raw(0), &set)?));
-            }
+        let set = (!cpus.is_empty()).then(|| affinity::set(cpus));
+        // SAFETY: between fork and exec only two system calls are made.
+        unsafe {
+            command.pre_exec(move || {
+                end_with_us()?;
+                if let Some(set) = &set {
+                    nix::sched::sched_setaffinity(Pid::from_raw(0), set)?;
+                }
+                Ok(())
+            });
         }
         Ok(command)
     }
@@ -117,6 +121,18 @@ impl<'a> Start<'a> {
         let child = command.spawn().map_err(Error::file("start", self.program))?;
         Ok(Server { child, program: self.program.into(), log: self.log.clone() })
     }
+}
+
+/// Lets the program that is started end with the thread that starts it: a server has a group of its own, and that of a trial that was killed
+/// would work on beside the next ones, where there are no namespaces that end with the trial.
+#[cfg(target_os = "linux")]
+fn end_with_us() -> std::io::Result<()> {
+    Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us() -> std::io::Result<()> {
+    Ok(())
 }
 
 /// What begins a shell command that runs as this user.
@@ -425,6 +441,37 @@ mod tests {
         }
         settle(&mut written);
         assert_eq!(written, before, "it only says that it waits");
+    }
+
+    /// A trial that had run out of its time in a container without namespaces left its server to all that followed.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_server_does_not_outlive_the_trial_that_started_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Known before, so that the child waits for no other thread that asks.
+        let _ = affinity::cpus();
+        // SAFETY: the child uses its own handles only, and is killed.
+        let trial = match unsafe { nix::unistd::fork() }.expect("a process") {
+            nix::unistd::ForkResult::Child => {
+                let line = "echo $$ >unfinished; mv unfinished number; exec sleep 300";
+                let server = Start::of_shell(line, folder.path()).server();
+                std::thread::sleep(Duration::from_secs(300));
+                drop(server);
+                // SAFETY: ends the child without the test harness's exit.
+                unsafe { libc::_exit(0) }
+            }
+            nix::unistd::ForkResult::Parent { child } => child,
+        };
+        let number = folder.path().join("number");
+        while !number.exists() {
+            std::thread::sleep(POLL);
+        }
+        kill(trial, Signal::SIGKILL).expect("it lives");
+        nix::sys::wait::waitpid(trial, None).expect("it is ours");
+        let server = std::fs::read_to_string(number).expect("it was written").trim().parse().expect("a number");
+        while is_alive(Pid::from_raw(server)) {
+            std::thread::sleep(POLL);
+        }
     }
 
     #[test]
