@@ -13,6 +13,7 @@ mod enclosure;
 pub use enclosure::{Enclosed, enclose};
 
 use super::conversation::{self, Event, Talk, TrialProcess};
+use super::host::LEFTOVER_PATIENCE;
 use super::{End, Error};
 use crate::inputs;
 use crash::plan::TrialSpec;
@@ -128,6 +129,8 @@ impl Guest {
     /// Makes the image files alike, and gives their paths in the work folder.
     fn prepare(&self, spec: &TrialSpec, interrupted: &AtomicBool) -> Result<Vec<PathBuf>, storage::Error> {
         let (folder, work) = (self.work.images(), self.work.folder());
+        // A trial of the host's that was killed has them until it is written out, and a guest would find them locked.
+        storage::wait_until_free(&spec.storage, &folder, LEFTOVER_PATIENCE, interrupted);
         let mut all = Vec::new();
         let volumes = spec.volumes.iter().map(|(name, settings)| (Some(name), settings));
         for (volume, settings) in std::iter::once((None, &spec.storage)).chain(volumes) {
@@ -278,6 +281,31 @@ mod tests {
         assert_eq!(in_words("direct I/O on".into(), true), "direct I/O on");
         let said = in_words("direct I/O on".into(), false);
         assert_eq!(said, "direct I/O on, one request after the other, as io_uring is refused");
+    }
+
+    /// After a trial on the host that was killed, a guest's had failed: its image was locked.
+    #[test]
+    fn a_guest_waits_for_who_still_has_its_image() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(folder.path()).expect("ours");
+        let storage = storage::StorageSettings { size: 1 << 20, ..storage::StorageSettings::default() };
+        let spec = TrialSpec::single("s", "ext4", "oltp", study::Bench::Guest, 1, storage);
+        std::fs::create_dir_all(work.guest()).expect("a folder");
+        std::fs::write(work.guest().join(CACHE_DISK), "").expect("written");
+        let guest = Guest { program: PathBuf::new(), work, kernels: BTreeMap::new() };
+        let prepare = || guest.prepare(&spec, &AtomicBool::new(false)).expect("an image");
+        let image = folder.path().join(&prepare()[0]);
+        let open = || std::fs::File::open(&image).expect("it is there");
+        let killed = open();
+        killed.try_lock().expect("nobody else has it");
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                drop(killed);
+            });
+            prepare();
+            open().try_lock().expect("it was waited for");
+        });
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a killed trial left to be written out is on the disk within this time: 6 GB at 100 MB/s.
-const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs trials on this machine's kernel.
 pub struct Host {
