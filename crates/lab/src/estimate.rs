@@ -3,9 +3,12 @@
 use crate::bench::guest;
 use crate::groups;
 use crash::plan::{Plan, PlannedScenario, volumes};
+use observe::disk::space_of_folder;
+use sandbox::work::Work;
 use services::Wanted;
 use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use storage::{Device, StorageSettings};
 use study::{Bench, Safety};
 
@@ -166,6 +169,11 @@ pub fn images_bytes(plan: &Plan) -> u64 {
 
 /// Bytes of the image files of one trial.
 pub(crate) fn image_bytes(plan: &Plan) -> u64 {
+    images(plan).values().sum()
+}
+
+/// The image files of one trial, from the folder of its images, with their bytes.
+fn images(plan: &Plan) -> BTreeMap<String, u64> {
     let mut images = BTreeMap::new();
     for scenario in &plan.scenarios {
         images.extend(storage::images(&scenario.storage));
@@ -174,7 +182,24 @@ pub(crate) fn image_bytes(plan: &Plan) -> u64 {
             images.extend(of_volume.map(|(image, bytes)| (format!("{name}/{image}"), bytes)));
         }
     }
-    images.values().sum()
+    images
+}
+
+/// Of [`space_needed`], the bytes that are in the work folder already: images where this study has them, and the loaded data that are kept. Images
+/// of another size, or of trials that took turns, are none of its own.
+pub fn space_there(plan: &Plan, work: &Path) -> u64 {
+    let places: Vec<PathBuf> = match groups::up_max_of(plan) {
+        1 => vec![work.into()],
+        count => (0..count).map(|slot| work.join("slots").join(slot.to_string())).collect(),
+    };
+    let images = images(plan);
+    let of_place = |place: &PathBuf| {
+        let folder = Work::images_in(place);
+        images.keys().filter_map(|image| folder.join(image).metadata().ok()).map(|data| data.len()).sum::<u64>()
+    };
+    // On the host, and on the disk that guests keep theirs on.
+    let kept = ["cache", "guest"].iter().filter_map(|folder| space_of_folder(&work.join(folder))).sum::<u64>();
+    places.iter().map(of_place).sum::<u64>().saturating_add(kept.min(template_bytes(plan)))
 }
 
 /// A server's files without any rows, about: MariaDB's are the largest.

@@ -178,11 +178,15 @@ fn require_screen(plan: &Plan) -> Result<(), Failure> {
     Err(Failure::new(Status::BadStudy, anyhow!(problem)).hint("--set design.screen=off measures what is left in full"))
 }
 
-/// Bytes that image files may have in a work folder, which need not be there yet: what is free, and those that are there.
-pub fn image_room(work: &Path) -> u64 {
+/// Bytes that image files may have in a work folder: what is free, and those that are there.
+fn image_room(work: &Path) -> u64 {
+    free_room(work).saturating_add(images_there(work))
+}
+
+/// Bytes that are free for a work folder, which need not be there yet.
+pub fn free_room(work: &Path) -> u64 {
     let absolute = std::path::absolute(work).unwrap_or_else(|_| work.into());
-    let free = absolute.ancestors().find_map(|folder| storage::free_bytes(folder).ok()).unwrap_or(u64::MAX);
-    free.saturating_add(images_there(work))
+    absolute.ancestors().find_map(|folder| storage::free_bytes(folder).ok()).unwrap_or(u64::MAX)
 }
 
 /// Bytes of the image files in a work folder, those of trials that take turns included.

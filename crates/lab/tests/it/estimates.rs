@@ -2,8 +2,8 @@
 
 use crate::{plan, text};
 use lab::estimate::{
-    certainly_overlong, fits_into_memory, of_unknown_length, outgrown, overlong, run_seconds, templates_seconds,
-    trial_seconds,
+    certainly_overlong, fits_into_memory, of_unknown_length, outgrown, overlong, run_seconds, space_there,
+    templates_seconds, trial_seconds,
 };
 use std::io::Write as _;
 
@@ -58,6 +58,30 @@ fn what_the_first_trial_loads_counts_for_its_length() {
     plan.design.trial_timeout_seconds = trial_seconds(&plan, &plan.scenarios[0]) + 1.0;
     assert!(overlong(&plan, &plan.scenarios[0]).is_some());
     assert_eq!(certainly_overlong(&plan, &plan.scenarios[0]), None);
+}
+
+/// A study that was interrupted was refused on a disk that has room for its loaded data once; and images of another size were taken for its own.
+#[test]
+fn what_is_in_the_work_folder_takes_no_room_again() {
+    let plan = plan(&with("[workload.oltp]\nengine = \"postgres\"", ""));
+    let (image, bytes) = storage::images(&plan.scenarios[0].storage).pop_first().expect("one");
+    let work = tempfile::tempdir().expect("a folder");
+    let folder = |name: &str| {
+        let folder = work.path().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    };
+    let make = |name: &str, bytes| {
+        let file = std::fs::File::create(folder("images").join(name)).expect("a file");
+        file.set_len(bytes).expect("a length");
+    };
+    let there = || space_there(&plan, work.path());
+    make("device-4096.img", 4096);
+    assert_eq!(there(), 0);
+    make(&image, bytes);
+    assert_eq!(there(), bytes);
+    std::fs::write(folder("cache").join("table"), [7; 100_000]).expect("written");
+    assert!((bytes + 100_000..bytes + 200_000).contains(&there()), "{}", there());
 }
 
 /// Each had counted with a site of its own.

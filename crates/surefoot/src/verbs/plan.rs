@@ -192,11 +192,12 @@ fn short_budget(plan: &Plan) -> Option<String> {
 
 /// That the work folder can't be one, or has no room.
 fn short_room(loaded: &Loaded) -> Option<String> {
-    let (work, needed) = (&loaded.work, estimate::space_needed(&loaded.plan));
+    let work = &loaded.work;
     if work.is_file() {
         return Some(format!("the work folder {} is a file: `run` refuses it", work.display()));
     }
-    let free = source::image_room(work);
+    let needed = estimate::space_needed(&loaded.plan).saturating_sub(estimate::space_there(&loaded.plan, work));
+    let free = source::free_room(work);
     (needed > free).then(|| {
         let (work, needed, free) = (work.display(), format_bytes(needed), format_bytes(free));
         format!(

@@ -14,7 +14,7 @@ use lab::bench::guest::Guest;
 use lab::bench::host::{Clock, Host};
 use lab::bench::{self, Bench as _, OfThisMachine};
 use lab::conductor::{self, Stop, Summary, What};
-use lab::estimate::{certainly_overlong, expected_seconds, space_needed};
+use lab::estimate::{certainly_overlong, expected_seconds, space_needed, space_there};
 use lab::inputs::Inputs;
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
@@ -318,10 +318,8 @@ fn require_standstill(order: Order, has_namespaces: bool) -> Result<(), Failure>
 
 /// Refuses a disk without room for the image files before the study is begun: then it would keep its settings and its disk.
 fn require_room(loaded: &Loaded, work: &Work) -> Result<(), Failure> {
-    let places = lab::turns::places(&loaded.plan, work).map_err(unusable)?;
     let free = storage::free_bytes(work.folder())?;
-    let there: u64 = places.iter().map(|place| storage::images_bytes(&place.images())).sum();
-    let needed = space_needed(&loaded.plan).saturating_sub(there);
+    let needed = space_needed(&loaded.plan).saturating_sub(space_there(&loaded.plan, work.folder()));
     if needed <= free {
         return Ok(());
     }
