@@ -5,6 +5,7 @@ use crash::recording::RecordingDisk;
 use crash::recording_disk::Disks;
 use guest::boot;
 use nix::fcntl::{FcntlArg, FdFlag};
+use nix::sched::CpuSet;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use observe::affinity;
@@ -67,11 +68,13 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
     command.env(guest::registers::LOADED_BY, &library);
     // One of the CPUs that we may use, the last. Each system call of a guest's process is a hand-over to the kernel's process and
     // one back, which on two CPUs is two wake-ups from idle; a guest has one CPU at any rate. Its disks' threads stay free.
-    let cpu = affinity::set(affinity::cpus().last().map_or(&[], std::slice::from_ref));
+    let cpu = last_of(affinity::cpus());
     // SAFETY: between fork and exec only two system calls are made.
     unsafe {
         command.pre_exec(move || {
-            nix::sched::sched_setaffinity(Pid::from_raw(0), &cpu)?;
+            if let Some(cpu) = &cpu {
+                nix::sched::sched_setaffinity(Pid::from_raw(0), cpu)?;
+            }
             Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
         });
     }
@@ -79,6 +82,11 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
     drop(recorded);
     // The kernel's helpers go with this process, the first one of the namespace.
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+}
+
+/// The last of these CPUs; none where the system does not say which there are, as with more than 1,024.
+fn last_of(cpus: &[usize]) -> Option<CpuSet> {
+    cpus.last().map(|cpu| affinity::set(&[*cpu]))
 }
 
 /// A recording disk whose orders come from the guest.
@@ -103,4 +111,16 @@ fn start_recording(disk: &RecordingDisk, work: &Work) -> std::io::Result<Recorde
         nix::fcntl::fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()))?;
     }
     Ok(Recorded { served, orders, answers })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel on no CPU at all could not be started.
+    #[test]
+    fn a_guest_has_the_last_cpu_or_any() {
+        assert_eq!(last_of(&[0, 1, 7]).map(|set| affinity::numbers(&set)), Some(vec![7]));
+        assert_eq!(last_of(&[]), None);
+    }
 }
