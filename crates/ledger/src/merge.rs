@@ -7,7 +7,7 @@ mod copy;
 mod join;
 
 use crate::lock::Lock;
-use crate::model::{Attempt, Contents, Member, StudyRecord};
+use crate::model::{Attempt, Contents, Member, Scenario, StudyRecord};
 use crate::reasons::{INTERRUPTED, INTERRUPTED_BEHIND_ROUNDS};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
@@ -102,12 +102,16 @@ pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
     Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
 }
 
-/// What [`merge`] would make of these files, with the figures of these metrics only, and files that can't be read. Writes nothing.
+/// What [`merge`] would make of these files, and files that can't be read. Of figures it has those of the metrics that are `wanted` for the study, as
+/// it was asked last, and its scenarios. Writes nothing.
 ///
 /// # Errors
 /// As [`merge`].
-pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec<Error>), MergeError> {
-    let (_, contents, broken) = read_whole(files, None, |chosen, asked_last| join::read(chosen, asked_last, metrics))?;
+pub fn read_merged(
+    files: &[PathBuf],
+    wanted: &dyn Fn(&StudyRecord, &[Scenario]) -> Vec<String>,
+) -> Result<(Contents, Vec<Error>), MergeError> {
+    let (_, contents, broken) = read_whole(files, None, |chosen, asked_last| join::read(chosen, asked_last, wanted))?;
     Ok((contents, broken))
 }
 

@@ -57,12 +57,6 @@ impl FleetReport {
     /// # Errors
     /// When files are not of one fleet.
     pub fn of_files(files: &[PathBuf], is_choice: IsChoice) -> Result<Option<FleetReport>, MergeError> {
-        let wanted = |path: &PathBuf| {
-            let reader = ledger::Reader::open_untouched(path).ok()?;
-            Some(metrics(&reader.study().ok()?, &reader.scenarios().ok()?))
-        };
-        let metrics = files.iter().find_map(wanted).unwrap_or_default();
-        let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
         Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0, is_choice))
     }
 

@@ -7,11 +7,18 @@ use crate::{Error, Reader};
 use std::collections::BTreeMap;
 
 /// Reads them one after the other, with new numbers as a merged file has them; the study as it was asked last.
-pub(super) fn read(chosen: &[Start], asked_last: &StudyRecord, metrics: &[&str]) -> Result<Contents, Error> {
+pub(super) fn read(
+    chosen: &[Start],
+    asked_last: &StudyRecord,
+    wanted: &dyn Fn(&StudyRecord, &[Scenario]) -> Vec<String>,
+) -> Result<Contents, Error> {
     let mut all: Option<Contents> = None;
     for start in chosen {
         let mut own = match Reader::open_untouched(&start.file)?.of_member(start.member.number) {
-            Ok(reader) => reader.contents_with(metrics)?,
+            Ok(reader) => {
+                let metrics = wanted(asked_last, &reader.scenarios()?);
+                reader.contents_with(&metrics.iter().map(String::as_str).collect::<Vec<_>>())?
+            }
             Err(Error::NoMember { .. }) => continue,
             Err(error) => return Err(error),
         };
