@@ -24,7 +24,8 @@ pub struct Gate {
     pub mixed: Option<String>,
     /// What is worse, or does not work any more, a sentence each; none: no primary figure has a verdict.
     pub worse: Option<Vec<String>>,
-    /// What the second side was to measure as the first did, and has no figure of, or in too few rounds for a verdict, a sentence each.
+    /// What the second side was to measure as the first did, and has no figure of, or in too few rounds for a verdict, or of which a figure of 0 leaves
+    /// no ratio, a sentence each.
     pub unmeasured: Vec<String>,
 }
 
@@ -56,7 +57,8 @@ impl Comparison {
             format!("{workload}: {label} has no figure in B, which was to measure it: whether it is worse is not known")
         });
         let unfinished = self.workloads.iter().flat_map(|workload| workload.unfinished(self.sessions));
-        let unmeasured = unmeasured.chain(unfinished).collect();
+        let untold = self.workloads.iter().flat_map(|workload| workload.untold(slower_by));
+        let unmeasured = unmeasured.chain(unfinished).chain(untold).collect();
         Gate { slower_by, mixed: self.mixed.clone(), worse: self.worse_by(slower_by), unmeasured }
     }
 }
@@ -101,16 +103,12 @@ impl Workload {
     /// What there is enough of for a verdict in the first, and too little in the second; of sessions what too few pairs have. A sentence each. What
     /// fails or stalls is worse and named as that, or an accident.
     fn unfinished(&self, sessions: usize) -> impl Iterator<Item = String> {
-        let has_failed = |line: &Line| {
-            let is_failing = || self.failing.get(&line.label).is_some_and(|found| found.is_worse());
-            self.failed.contains_key(&line.label) || line.has_stalled() || is_failing()
-        };
         let few = move |line: &Line| {
             let [in_a, in_b] = [&line.sides.earlier, &line.sides.later].map(Vec::len);
             let (wanted, what) =
                 if line.sides.are_sessions { (sessions, "pairs of sessions") } else { (in_a, "rounds in B") };
             let is_few = line.is_primary && wanted >= ROUNDS_FOR_CLAIMS && in_b < ROUNDS_FOR_CLAIMS;
-            (is_few && !has_failed(line)).then_some((in_b, what))
+            (is_few && !self.is_named(line)).then_some((in_b, what))
         };
         self.lines.iter().filter_map(move |line| {
             let (count, what) = few(line)?;
@@ -118,6 +116,28 @@ impl Workload {
                 "{}: {} has {count} of the {ROUNDS_FOR_CLAIMS} {what} that a verdict takes: whether it is worse is not known",
                 self.name, line.label
             ))
+        })
+    }
+
+    /// Whether it fails or stands still in the second: it is worse and named as that, or that is an accident.
+    fn is_named(&self, line: &Line) -> bool {
+        let is_failing = || self.failing.get(&line.label).is_some_and(|found| found.is_worse());
+        self.failed.contains_key(&line.label) || line.has_stalled() || is_failing()
+    }
+
+    /// What has rounds enough on both sides and a figure of 0 among them, so that no test tells the two apart, and is worse by this fraction where that is
+    /// left out: how often it stands still is looked at by itself. A sentence each.
+    fn untold(&self, fraction: f64) -> impl Iterator<Item = String> {
+        let is_untold = move |line: &&Line| {
+            let is_enough = [&line.sides.earlier, &line.sides.later].iter().all(|all| all.len() >= ROUNDS_FOR_CLAIMS);
+            let is_worse = || line.worse_without_zeros() >= fraction;
+            line.is_primary && is_enough && !line.sides.have_logarithms() && is_worse() && !self.is_named(line)
+        };
+        self.lines.iter().filter(is_untold).map(|line| {
+            format!(
+                "{}: {} has a figure of 0, which no test takes, and its others are worse in B: whether it is worse is not known",
+                self.name, line.label
+            )
         })
     }
 
@@ -154,6 +174,21 @@ impl Line {
         let is_new = stalls[0] == 0 && stalls[1] > 0;
         let is_more = || Failing { failed: stalls, rounds: values.map(Vec::len) }.is_worse();
         self.is_primary && self.sides.more_is_better && (is_new || is_more())
+    }
+
+    /// By which part of the first the second is worse, by the figures above 0.
+    fn worse_without_zeros(&self) -> f64 {
+        let mean = |values: &[f64]| {
+            let left: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
+            (!left.is_empty()).then(|| self.mean(&left))
+        };
+        match (mean(&self.sides.earlier), mean(&self.sides.later)) {
+            (Some(a), Some(b)) if self.sides.more_is_better => 1.0 - b / a,
+            (Some(a), Some(b)) => b / a - 1.0,
+            // Of a count there is more than none.
+            (None, Some(_)) if !self.sides.more_is_better => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        }
     }
 }
 

@@ -64,6 +64,26 @@ fn what_has_too_few_rounds_for_a_verdict_is_no_pass() {
     assert_eq!(broken_off.unmeasured, [said]);
 }
 
+/// It had stood still once in A, which no ratio takes: beside ext4, a loss of half passed.
+#[test]
+fn what_stood_still_before_and_is_slower_now_is_no_pass() {
+    let side = |xfs: [f64; 4], hour: f64| {
+        let rows = vec![Row::new("ext4", &VALUES), Row::new("xfs", &xfs)];
+        let mut contents = fixture::contents(&Table { rows, ..fixture::filesystems_and_buffers() });
+        contents.study.created += hour * 3600.0;
+        input(contents)
+    };
+    let gate = |later: [f64; 4]| {
+        let stalled = side([0.0, 1010.0, 995.0, 1005.0], 0.0);
+        Comparison::of(&stalled, &side(later, 1.0)).expect("both ran on the host").gate(0.05)
+    };
+    let halved = gate([500.0, 505.0, 495.0, 502.0]);
+    assert_eq!((&halved.worse, halved.is_passed()), (&Some(Vec::new()), false));
+    let said = "oltp: xfs has a figure of 0, which no test takes, and its others are worse in B: whether it is worse is not known";
+    assert_eq!(halved.unmeasured, [said]);
+    assert!(gate(VALUES).is_passed() && gate([1000.0, 0.0, 995.0, 1005.0]).is_passed(), "no worse, and as still");
+}
+
 #[test]
 fn what_another_study_leaves_out_on_purpose_is_not_missed() {
     let mut other = without_xfs(1.0);
