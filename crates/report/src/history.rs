@@ -14,6 +14,7 @@ use crate::input::Input;
 use crate::number::{date, percent, percent_number_signed, ratio, ratio_ends, ratio_number};
 use crate::unpaired;
 use crate::words::{estimand, first_of};
+use analysis::failures::Failing;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
@@ -82,12 +83,15 @@ impl Series {
         ours.name == theirs.name && ours.question == theirs.question
     }
 
-    /// Whether a result is of the same study, machine and benches.
+    /// Whether a result is of the same study, machine and benches. Nodes of a fleet may be alike, and have names.
     fn goes_on_with(&self, input: &Input) -> bool {
         let first = &self.results[0].1;
         self.is_of_study(input)
             && observe::machine::is_same(&machine(first), &machine(input))
-            && self.results.iter().all(|(_, earlier)| check_benches(earlier, input).is_ok())
+            && self
+                .results
+                .iter()
+                .all(|(_, earlier)| is_of_host(earlier, input) && check_benches(earlier, input).is_ok())
     }
 
     fn heading(&self) -> String {
@@ -115,13 +119,14 @@ impl Series {
         let ((_, before), (_, now)) = (&self.results[at - 1], &self.results[at]);
         let changes = changes(before, now);
         let shown = changes.iter().filter(|(_, change)| change.is_shown());
-        let told: Vec<String> = shown.map(|(scenario, change)| self.told(at, scenario, change)).collect();
-        let what = if !changes.values().any(|change| change.verdict.is_some()) {
-            format!("no change could be shown, as no scenario has {ROUNDS_FOR_CLAIMS} rounds in both")
-        } else if told.is_empty() {
-            format!("no change larger than {} could be shown", percent(now.view().margin))
-        } else {
+        let shown = shown.map(|(scenario, change)| self.told(at, scenario, change));
+        let told: Vec<String> = broken(before, now).into_iter().chain(shown).collect();
+        let what = if !told.is_empty() {
             first_of(&told, TOLD_MAX, ", ")
+        } else if !changes.values().any(|change| change.verdict.is_some()) {
+            format!("no change could be shown, as no scenario has {ROUNDS_FOR_CLAIMS} rounds in both")
+        } else {
+            format!("no change larger than {} could be shown", percent(now.view().margin))
         };
         let else_changed = meanwhile(before, now);
         let meanwhile = if else_changed.is_empty() {
@@ -254,6 +259,37 @@ fn changes(before: &Input, now: &Input) -> Changes {
     let level = Level::of([&before.contents, &now.contents]).expect("two studies");
     let found = level.changes(&sides.iter().collect::<Vec<_>>(), stats::holm);
     keys.into_iter().zip(found).filter_map(|(key, change)| Some((key, change?))).collect()
+}
+
+/// What worked before and does not any more, or not as often, which no ratio says: it fails, or stands still.
+fn broken(before: &Input, now: &Input) -> Vec<String> {
+    let failing = Failing::of([&before.contents, &now.contents]);
+    let is_several = now.view().parts.len() > 1;
+    let has_stalled = |row: &Row| row.values.iter().flatten().any(|value| *value <= 0.0);
+    let phrase = |part: &Part, row: &Row, later: Option<&Row>| {
+        let Failing { failed: [_, failed], rounds: [_, rounds] } = failing[&row.label];
+        let what = match later {
+            None if failed > 0 => "failed in all its trials".into(),
+            Some(_) if failing[&row.label].is_worse() => format!("failed in {failed} of {rounds} rounds"),
+            Some(later) if part.more_is_better && has_stalled(later) && !has_stalled(row) => {
+                "stalled (a trial's figure is 0)".into()
+            }
+            _ => return None,
+        };
+        let of = if is_several { format!("{}: ", part.workload) } else { String::new() };
+        Some(format!("{of}{} {what}", row.label))
+    };
+    let of_part = |(part, other): (&Part, &Part)| -> Vec<String> {
+        let rows = part.measured().filter(|row| !row.control);
+        rows.filter_map(|row| phrase(part, row, other.measured().find(|later| later.label == row.label))).collect()
+    };
+    parts(before.view(), now.view()).into_iter().flat_map(of_part).collect()
+}
+
+/// Whether two results may be of one machine by the names that a fleet's members have of theirs; others have none.
+fn is_of_host(one: &Input, other: &Input) -> bool {
+    let host = |input: &Input| input.contents.members.first().map(|member| member.host.clone());
+    host(one).zip(host(other)).is_none_or(|(one, other)| one == other)
 }
 
 fn machine(input: &Input) -> BTreeMap<String, String> {

@@ -82,8 +82,13 @@ pub(super) fn unlike_sessions(side: &str, first: &Input, other: &Input) -> Vec<S
 }
 
 fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
-    let machine =
-        |input: &Input| input.contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default();
+    let machine = |input: &Input| {
+        let contents = &input.contents;
+        let mut facts = contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default();
+        // Of a fleet's members, whose machines may be alike otherwise.
+        facts.extend(contents.members.first().map(|member| ("host".to_string(), member.host.name.clone())));
+        facts
+    };
     let (first, second) = (machine(a), machine(b));
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let shown = |value: Option<&String>| value.map_or("–".to_string(), Clone::clone);

@@ -1,7 +1,8 @@
 //! Results of one study over time: what changed is said with its interval and what else did, and what is elsewhere stays apart.
 
 use crate::fixture::{self, Table};
-use report::{History, Input};
+use ledger::model::{Host, Member};
+use report::{Comparison, History, Input};
 
 const DAY: f64 = 86_400.0;
 
@@ -105,6 +106,54 @@ fn other_machines_and_studies_stay_apart() {
     let text = apart.text();
     assert!(text.contains("Not compared, as from another machine or bench: 1.surefoot."), "{text}");
     assert!(text.contains("filesystems: Something else?") && !text.contains(" worse"), "{text}");
+}
+
+/// Nodes alike had been one machine over time, which got slower and faster.
+#[test]
+fn hosts_of_a_fleet_are_not_one_machine() {
+    let on = |days: f64, name: &str, factor: f64| {
+        let mut input = result(days, "xfs", factor, "6.1", "15");
+        let (host, known_by, others) = (Host { name: name.into(), id: String::new() }, String::new(), Vec::new());
+        input.contents.members = vec![Member { number: 1, of: 2, attempt: 1, rounds: 6, host, known_by, others }];
+        input
+    };
+    let apart = history(vec![on(0.0, "n1", 1.0), on(1.0, "n2", 0.5)]);
+    assert!(!apart.has_two() && !apart.text().contains("of what it was"), "{}", apart.text());
+    assert!(apart.text().contains("Not compared, as from another machine or bench: 1.surefoot."), "{}", apart.text());
+    assert!(history(vec![on(0.0, "n1", 1.0), on(1.0, "n1", 0.5)]).text().contains("of what it was"));
+    let compared = Comparison::of(&on(0.0, "n1", 1.0), &on(1.0, "n2", 1.0)).expect("both ran on a host").text();
+    assert!(compared.contains("host: n1 → n2") && !compared.contains("facts are equal"), "{compared}");
+}
+
+/// No ratio says it, and it was "no change".
+#[test]
+fn what_fails_or_stalls_after_an_upgrade_is_said() {
+    let mut table = fixture::filesystems_and_buffers();
+    for row in &mut table.rows {
+        match row.label.as_str() {
+            "xfs · 2G" => row.values[2] = Some(0.0),
+            "btrfs · 2G" => row.values.fill(None),
+            "ext4 · 2G" => row.values[..2].fill(None),
+            _ => {}
+        }
+    }
+    let later = of_table(table, 1.0, "", 1.0, "6.12", "15");
+    let text = history(vec![result(0.0, "", 1.0, "6.1", "15"), later]).text();
+    for said in [
+        "xfs · 2G stalled (a trial's figure is 0)",
+        "btrfs · 2G failed in all its trials",
+        "ext4 · 2G failed in 2 of 6 rounds",
+    ] {
+        assert!(text.contains(said) && !text.contains("no change"), "no {said:?} in\n{text}");
+    }
+    // What failed and stalled before is no news.
+    let as_before = |days| {
+        let mut table = fixture::filesystems_and_buffers();
+        table.rows[3].values[2] = Some(0.0);
+        table.rows[5].values.fill(None);
+        of_table(table, days, "", 1.0, "6.1", "15")
+    };
+    assert!(history(vec![as_before(0.0), as_before(1.0)]).text().contains("no change larger than 3 % could be shown"));
 }
 
 #[test]
