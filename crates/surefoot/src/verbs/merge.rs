@@ -5,7 +5,7 @@ use super::status::{left_out, results_in};
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Status};
 use anyhow::{Context as _, anyhow};
-use ledger::model::{Host, Member};
+use ledger::model::{Contents, Host, Member};
 use ledger::{MergeError, Merged};
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,9 @@ fn keep_other_results(output: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let contents = ledger::Reader::open_untouched(output).and_then(|reader| reader.contents_with(&[]));
-    let is_of_fleet = contents.is_ok_and(|contents| contents.members.len() > 1);
+    // There may have been one member as yet; its own file was merged at no moment.
+    let is_merged = |contents: Contents| contents.members.len() > 1 || contents.study.asked_at.is_some();
+    let is_of_fleet = contents.is_ok_and(is_merged);
     if is_of_fleet {
         return Ok(());
     }

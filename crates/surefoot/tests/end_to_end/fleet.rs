@@ -143,6 +143,9 @@ fn what_was_measured_is_not_lost(world: &World, member_2: &str) {
         .says("holds member 3 on n4, which is not among what is merged");
     assert!(std::fs::read(world.path().join("all.surefoot")).expect("it stays") == answer);
     world.surefoot(&["merge", member_1, "all.surefoot", "-o", "all.surefoot"]).status(0);
+    // Who looks when there is one member looks again later.
+    world.surefoot(&["merge", member_1, "-o", "early.surefoot"]).status(3).says("so there is no answer over hosts");
+    world.surefoot(&["merge", "fleet", "-o", "early.surefoot"]).status(0);
     world.surefoot(&["merge", "fleet", "all.surefoot", "-o", "all.surefoot"]).status(0);
     // The page is that of the answer, however soon its reader goes.
     std::fs::remove_file(world.path().join("all.html")).expect("its page");
