@@ -351,12 +351,23 @@ fn write(chosen: &[Start], asked_last: &StudyRecord, target: &Path) -> Result<()
     let unfinished = beside(target, ".merging");
     let failed = |source| Error::Open { path: target.into(), source };
     let _ = std::fs::remove_file(&unfinished);
-    schema::create(&unfinished)?;
-    let mut copier = Copier::new(&unfinished, &chosen[0].file, asked_last)?;
+    let written = write_rows(chosen, asked_last, &unfinished).and_then(|()| {
+        let synced = std::fs::File::open(&unfinished).and_then(|file| file.sync_all());
+        synced.and_then(|()| std::fs::rename(&unfinished, target)).map_err(failed)
+    });
+    if written.is_err() {
+        // It may be what has filled the disk.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written
+}
+
+/// A new file of theirs, which nobody reads yet.
+fn write_rows(chosen: &[Start], asked_last: &StudyRecord, unfinished: &Path) -> Result<(), Error> {
+    schema::create(unfinished)?;
+    let mut copier = Copier::new(unfinished, &chosen[0].file, asked_last)?;
     for start in chosen {
         copier.member(&start.file, &start.member)?;
     }
-    copier.finish()?;
-    std::fs::File::open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
-    std::fs::rename(&unfinished, target).map_err(failed)
+    copier.finish()
 }
