@@ -19,10 +19,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Connections at a time, strangers' and friends'; more are closed at once.
-const CONNECTIONS_MAX: usize = 64;
-/// Of these from one address that nobody was let in by, so that one stranger keeps nobody else out.
-const STRANGERS_MAX: usize = 8;
+/// Connections at a time that were not let in, or not yet; more are closed at once. A study has one for each scenario that is up.
+const STRANGERS_MAX: usize = 64;
+/// Of these from one address, so that one stranger keeps nobody else out.
+const STRANGERS_OF_ADDRESS_MAX: usize = 8;
 
 /// Facts of this machine that a study is told.
 const TOLD: &[&str] = &["cpu_model", "cpus", "hypervisor", "kernel", "memory", "operating_system"];
@@ -55,8 +55,6 @@ struct Taken {
     lease: Option<String>,
     /// Its connections.
     sessions: usize,
-    /// All connections, strangers' too.
-    connections: usize,
     /// Of each address those that were not let in, or not yet.
     strangers: BTreeMap<IpAddr, usize>,
 }
@@ -110,10 +108,10 @@ impl Connection {
     fn of(agent: &Arc<Agent>, from: IpAddr) -> Option<Connection> {
         let mut taken = agent.taken();
         let strangers = taken.strangers.get(&from).copied().unwrap_or_default();
-        if taken.connections >= CONNECTIONS_MAX || strangers >= STRANGERS_MAX {
+        let all: usize = taken.strangers.values().sum();
+        if all >= STRANGERS_MAX || strangers >= STRANGERS_OF_ADDRESS_MAX {
             return None;
         }
-        taken.connections += 1;
         taken.strangers.insert(from, strangers + 1);
         Some(Connection { agent: agent.clone(), from, is_session: false })
     }
@@ -169,7 +167,6 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let mut taken = self.agent.taken();
-        taken.connections -= 1;
         if self.is_session {
             taken.sessions -= 1;
         } else {
@@ -258,5 +255,33 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 64th scenario that was up at the same time could not reach its agent.
+    #[test]
+    fn a_study_has_as_many_sessions_as_it_asks_for_and_strangers_have_few() {
+        let pairing = Pairing { key: Vec::new(), other: Vec::new(), token: "word".into() };
+        let (program, facts, taken) = (PathBuf::new(), BTreeMap::new(), Mutex::default());
+        let agent = Arc::new(Agent { pairing, version: "1", program, facts, taken });
+        let (protocol, version) = (PROTOCOL.into(), "1".into());
+        let hello = Hello { protocol, version, token: "word".into(), lease: "one".into() };
+        let hello = serde_json::to_vec(&hello).expect("plain data");
+        let [study, stranger] = [1, 2].map(|last| IpAddr::from([192_u8, 0, 2, last]));
+        let session = |_| {
+            let mut connection = Connection::of(&agent, study).expect("there is room");
+            connection.let_in(&hello).expect("it is the paired one");
+            connection
+        };
+        let sessions: Vec<Connection> = (0..2 * STRANGERS_MAX).map(session).collect();
+        let strangers: Vec<Connection> = (0..STRANGERS_MAX).filter_map(|_| Connection::of(&agent, stranger)).collect();
+        assert_eq!((sessions.len(), strangers.len()), (2 * STRANGERS_MAX, STRANGERS_OF_ADDRESS_MAX));
+        drop((sessions, strangers));
+        let taken = agent.taken();
+        assert!(taken.lease.is_none() && taken.strangers.is_empty(), "all are gone");
     }
 }
