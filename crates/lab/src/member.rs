@@ -118,13 +118,15 @@ fn scheduled(variable: &dyn Fn(&str) -> Option<String>) -> Result<Part, Error> {
     if variable("SLURM_ARRAY_TASK_ID").is_some() {
         return array(variable);
     }
-    for (name, first, of, whose) in SCHEDULERS {
-        if variable(name).is_none() {
-            continue;
-        }
+    let mut set = SCHEDULERS.iter().filter(|(name, ..)| variable(name).is_some()).peekable();
+    while let Some((name, first, of, whose)) = set.next() {
         let number = number(variable, (name, name))?;
         let counted = of.iter().find(|of| variable(of).is_some()).unwrap_or(&of[of.len() - 1]);
         let of = self::number(variable, (name, counted))?;
+        // GNU parallel may start each member by a step of its own, which has one task.
+        if of == 1 && set.peek().is_some() {
+            continue;
+        }
         let known_by = format!("{whose} ({name}={number}, {counted}={of})");
         return Ok(Part { number: (number + 1).saturating_sub(*first), of, known_by });
     }
@@ -231,6 +233,17 @@ mod tests {
         check("2/3", &array, Ok((2, 3)));
         check("auto", &array[4..], Ok((1, 1)));
         check("auto", &[("SLURM_PROCID", "2"), ("SLURM_NTASKS", "9"), ("SLURM_STEP_NUM_TASKS", "3")], Ok((3, 3)));
+    }
+
+    /// `parallel srun --ntasks=1 …`: each had been member 1 of 1, and measured what the others did.
+    #[test]
+    fn a_step_of_one_task_is_what_started_it() {
+        let step = |tasks: &'static str, rest: &[(&'static str, &'static str)]| {
+            [&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", tasks), ("PARALLEL_SEQ", "3")][..], rest].concat()
+        };
+        check("auto", &step("1", &[(OF, "4")]), Ok((3, 4)));
+        check("auto", &step("1", &[]), Err("SUREFOOT_MEMBERS is not"));
+        check("auto", &step("2", &[(OF, "4")]), Ok((1, 2)));
     }
 
     /// `sbatch --array=7` to fill a hole has one task, which is not member 1 of 1.
