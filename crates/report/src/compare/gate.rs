@@ -24,8 +24,8 @@ pub struct Gate {
     pub mixed: Option<String>,
     /// What is worse, or does not work any more, a sentence each; none: no primary figure has a verdict.
     pub worse: Option<Vec<String>>,
-    /// What the second side was to measure as the first did, and has no figure of, or in too few rounds for a verdict, or of which a figure of 0 leaves
-    /// no ratio, a sentence each.
+    /// What the second side was to measure as the first did, and has no figure of, or in too few rounds for a verdict, or what has none for what the first
+    /// side has and seems worse, a sentence each.
     pub unmeasured: Vec<String>,
 }
 
@@ -125,17 +125,18 @@ impl Workload {
         self.failed.contains_key(&line.label) || line.has_stalled() || is_failing()
     }
 
-    /// What has rounds enough on both sides and a figure of 0 among them, so that no test tells the two apart, and is worse by this fraction where that is
-    /// left out: how often it stands still is looked at by itself. A sentence each.
+    /// What has rounds enough in the second and no verdict all the same, for a figure of 0 or for want of rounds in the first, and is worse by this
+    /// fraction in what else there is: how often it stands still is looked at by itself. A sentence each.
     fn untold(&self, fraction: f64) -> impl Iterator<Item = String> {
         let is_untold = move |line: &&Line| {
-            let is_enough = [&line.sides.earlier, &line.sides.later].iter().all(|all| all.len() >= ROUNDS_FOR_CLAIMS);
+            let has_verdict = line.change.is_some_and(|change| change.verdict.is_some());
+            let is_enough = line.sides.later.len() >= ROUNDS_FOR_CLAIMS;
             let is_worse = || line.worse_without_zeros() >= fraction;
-            line.is_primary && is_enough && !line.sides.have_logarithms() && is_worse() && !self.is_named(line)
+            line.is_primary && is_enough && !has_verdict && is_worse() && !self.is_named(line)
         };
         self.lines.iter().filter(is_untold).map(|line| {
             format!(
-                "{}: {} has a figure of 0, which no test takes, and its others are worse in B: whether it is worse is not known",
+                "{}: {} has a figure of 0, or too few in A, and no verdict, and by its others it is worse in B: whether it is worse is not known",
                 self.name, line.label
             )
         })
