@@ -121,7 +121,7 @@ impl Connection {
         let until = Instant::now() + HANDSHAKE_MAX;
         let mut line = secured::answer(&agent.pairing, Socket::new(stream)?)?;
         let first = line.hear(until, HELLO_BYTES_MAX)?.ok_or(ErrorKind::TimedOut)?;
-        if let Err(words) = self.let_in(&first) {
+        if let Err(words) = self.let_in(&first).and_then(|()| agent.is_what_it_was()) {
             log(&format!("{from}: refused: {words}"));
             return line.say(&Greeting::Refused(words));
         }
@@ -191,6 +191,17 @@ impl Taken {
 }
 
 impl Agent {
+    /// Who works is started by the program's path, and must be of the version that was asked for.
+    fn is_what_it_was(&self) -> Result<(), String> {
+        if observe::program::is_replaced(&self.program) {
+            return Err(
+                "its program was replaced since it was started, as by an upgrade: end the agent, and start it again"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }

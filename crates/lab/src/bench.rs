@@ -4,6 +4,7 @@ use crate::inputs::{self, Inputs};
 use crash::plan::TrialSpec;
 use observe::record::{Failure, Record};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 mod conversation;
@@ -68,6 +69,9 @@ pub enum Error {
     /// The work folder is not what it was.
     #[error(transparent)]
     Work(#[from] sandbox::work::Error),
+    /// Its process would be of another program than the trials before it: of an upgrade, or built anew.
+    #[error("{0} was replaced or removed while the study ran: trials of two programs can't be compared")]
+    Replaced(PathBuf),
     /// It would read other data than the trials before it.
     #[error(transparent)]
     Input(#[from] inputs::Changed),
@@ -95,9 +99,18 @@ pub struct OfThisMachine {
     pub inputs: Inputs,
 }
 
+impl OfThisMachine {
+    /// The folder and the program are those of the trials before.
+    fn require_same(&self) -> Result<(), Error> {
+        self.host.work.still_there()?;
+        let program = &self.host.program;
+        if observe::program::is_replaced(program) { Err(Error::Replaced(program.clone())) } else { Ok(()) }
+    }
+}
+
 impl Bench for OfThisMachine {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
-        self.host.work.still_there()?;
+        self.require_same()?;
         self.inputs.require_unchanged(spec)?;
         match spec.bench {
             study::Bench::Guest => self.guest.run(spec, interrupted, sink),
@@ -106,7 +119,7 @@ impl Bench for OfThisMachine {
     }
 
     fn run_by_turns(&mut self, specs: &[TrialSpec], order: &[usize], interrupted: &AtomicBool, sink: Sink) -> Ends {
-        self.host.work.still_there()?;
+        self.require_same()?;
         specs.iter().try_for_each(|spec| self.inputs.require_unchanged(spec))?;
         self.host.run_by_turns(specs, order, interrupted, sink)
     }

@@ -359,6 +359,10 @@ fn of_images(error: storage::Error) -> Failure {
 
 /// Why a study could not be conducted to its end, and the way on.
 fn broken_off(error: conductor::Error, is_member: bool) -> Failure {
+    // Another start goes on with what lies there then: where that has another version, it says so.
+    if matches!(error, conductor::Error::Bench(bench::Error::Replaced(_))) {
+        return Failure::new(Status::Fault, error).hint("what was measured is kept, and the same command goes on");
+    }
     if !matches!(error, conductor::Error::Bench(bench::Error::Input(_))) {
         return error.into();
     }

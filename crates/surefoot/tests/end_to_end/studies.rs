@@ -1,6 +1,6 @@
 //! Whole studies on real filesystems, from the file to the report.
 
-use crate::harness::{World, small_study};
+use crate::harness::{World, said, small_study};
 use std::collections::BTreeSet;
 
 fn trials(world: &World, results: &str) -> Vec<serde_json::Value> {
@@ -243,6 +243,31 @@ fn no_trial_reads_another_file_than_the_one_before_it() {
     let member = world.surefoot(&["run", "changed.toml", "--member", "1/2", "--results", "fleet"]).status(2);
     let member = member.says("look.sql is not what it was").says("a merge refuses members that read other files");
     assert!(!member.stderr.contains("--accept-changes"), "{}", member.stderr);
+    world.assert_nothing_left();
+}
+
+/// An upgrade while a study runs, which a trial plays here: trials of two programs had been compared as those of one.
+#[test]
+fn no_trial_is_of_another_program_than_the_one_before_it() {
+    let world = World::new();
+    let program = world.copy_of_surefoot();
+    let (path, folder) = (program.display(), world.path().display());
+    let study = format!(
+        "name = \"upgraded\"\n[storage]\ndevice = \"dir\"\npath = \"{folder}\"\n\
+         [workload.command]\ncommand = [\"sh\", \"-c\", \"cp {path} {path}.new && mv {path}.new {path} && echo speed 7\"]\n\
+         metrics = {{ speed = \"regex:speed ([0-9]+); unit 1/s; more\" }}\n\
+         [design]\nprobe = \"0s\"\nrounds_min = 2\nrounds_max = 2\nwarm_up_runs = 0\ncontrol = false\n"
+    );
+    world.write("upgraded.toml", study);
+    let run = || {
+        let mut command = std::process::Command::new(&program);
+        said(&command.args(["run", "upgraded.toml"]).current_dir(world.path()).output().expect("it starts"))
+    };
+    run().status(1).says("was replaced or removed while the study ran").says("the same command goes on");
+    run().status(0);
+    let trials = trials(&world, "upgraded.surefoot");
+    let states: Vec<&str> = trials.iter().filter_map(|trial| trial["state"].as_str()).collect();
+    assert_eq!(states, ["finished", "interrupted", "finished"]);
     world.assert_nothing_left();
 }
 
