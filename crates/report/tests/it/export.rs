@@ -1,7 +1,7 @@
 //! The answer for machines, held against its schema whenever a test asks for it: each field must be known there.
 
 use crate::schema::{self, Schema};
-use ledger::model::{MeasuredFaults, MeasuredSafety, Probe};
+use ledger::model::{MeasuredFaults, MeasuredSafety, Probe, StudyRecord};
 use report::input::Input;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -40,4 +40,7 @@ fn what_a_fleets_members_measured_says_whose_it_is() {
     assert_eq!(judge("ledger/properties/safety", json!([safety])), Ok(()));
     let faults = MeasuredFaults { scenario, ended: 1.0, asked, faults: None, failure: None, member };
     assert_eq!(judge("ledger/properties/faults", json!([faults])), Ok(()));
+    let contents = crate::fixture::contents(&crate::fixture::filesystems_and_buffers());
+    let merged = StudyRecord { asked_at: Some(1.0), ..contents.study };
+    assert_eq!(judge("study", json!(merged)), Ok(()));
 }
