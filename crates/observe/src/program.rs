@@ -6,9 +6,10 @@ use std::path::Path;
 /// Where the kernel leads to what runs, whatever became of its path (proc(5)).
 const RUNNING: &str = "/proc/self/exe";
 
-/// Whether another file lies at the path that this process was started by, or none. Where the kernel does not say what runs it is taken to be there.
+/// Whether another file lies at the path that this process was started by, or none: by its number, and by the path that the kernel has for what runs,
+/// as some filesystems of containers give a file two numbers. Where the kernel does not say what runs it is taken to be there.
 pub fn is_replaced(program: &Path) -> bool {
-    is_other(Path::new(RUNNING), program)
+    is_other(Path::new(RUNNING), program) && !std::env::current_exe().is_ok_and(|path| path == program)
 }
 
 fn is_other(running: &Path, program: &Path) -> bool {
