@@ -234,6 +234,20 @@ impl Reader {
         Ok(members)
     }
 
+    /// When each member's first session began, by which a start is told apart from one in another folder.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn members_began(&self) -> Result<BTreeMap<u32, f64>, Error> {
+        let mut began: BTreeMap<u32, f64> = BTreeMap::new();
+        for (_, Session { member, started, .. }) in self.sessions()? {
+            let Some(member) = member else { continue };
+            let first = began.entry(member).or_insert(started);
+            *first = first.min(started);
+        }
+        Ok(began)
+    }
+
     /// Sessions with their numbers.
     fn sessions(&self) -> Result<Vec<(i64, Session)>, Error> {
         let rows = self.sealed(&SESSION, "ORDER BY id", |row| {

@@ -7,6 +7,7 @@ use crate::failure::{Failure, Status};
 use anyhow::{Context as _, anyhow};
 use ledger::model::{Contents, Host, Member};
 use ledger::{MergeError, Merged};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A start of a member: the study's hash, the member's number, which start it is, and the machine.
@@ -79,15 +80,24 @@ fn keep_other_results(output: &Path) -> Result<(), Failure> {
 /// An earlier answer may be written anew with what it holds. Another fleet's, or a start of a member that is in no file that is merged, may be
 /// nowhere else.
 fn keep_what_is_not_merged(output: &Path, files: &[PathBuf]) -> Result<(), Failure> {
-    let starts = |file: &Path| -> Result<Vec<Start>, ledger::Error> {
+    // With when it began: a study that is measured anew on the same nodes has all else alike. None: its file is damaged there.
+    let starts = |file: &Path| -> Result<Vec<(Start, Option<f64>)>, ledger::Error> {
         let reader = ledger::Reader::open_untouched(file)?;
         let hash = reader.study()?.hash;
-        let start = |member: Member| (hash.clone(), member.number, member.attempt, member.host);
+        let began: BTreeMap<u32, f64> = reader.members_began().unwrap_or_default();
+        let start = |member: Member| {
+            let began = began.get(&member.number).copied();
+            ((hash.clone(), member.number, member.attempt, member.host), began)
+        };
         Ok(reader.members()?.into_iter().map(start).collect())
     };
     let held = starts(output).unwrap_or_default();
-    let merged: Vec<Start> = files.iter().flat_map(|file| starts(file).unwrap_or_default()).collect();
-    let Some((_, number, _, host)) = held.iter().find(|start| !merged.contains(start)) else { return Ok(()) };
+    let merged: Vec<(Start, Option<f64>)> = files.iter().flat_map(|file| starts(file).unwrap_or_default()).collect();
+    let is_merged = |(start, began): &(Start, Option<f64>)| {
+        let is_then = |other: &Option<f64>| began.zip(*other).is_none_or(|(one, other)| one == other);
+        merged.iter().any(|(other, then)| other == start && is_then(then))
+    };
+    let Some(((_, number, _, host), _)) = held.iter().find(|start| !is_merged(start)) else { return Ok(()) };
     let error =
         anyhow!("{} holds member {number} on {}, which is not among what is merged", output.display(), host.name);
     Err(Failure::new(Status::BadStudy, error).hint("name it, too, or write somewhere else with -o FILE"))
@@ -101,4 +111,29 @@ pub(super) fn explained(error: MergeError) -> Failure {
         _ => Status::BadStudy,
     };
     Failure::new(status, error).hinted(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ledger::model::StudyRecord;
+
+    /// After an upgrade, say: its members have the numbers and hosts of those before, whose folder may be gone.
+    #[test]
+    fn an_answer_of_the_same_nodes_at_another_time_is_not_written_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [before, after, output] = ["before", "after", "output"].map(|name| folder.path().join(name));
+        for (path, began) in [(&before, 1.0), (&after, 9.0)] {
+            let mut writer = ledger::Writer::create_or_open(path).expect("a ledger");
+            let (host, known_by, others) = (Host { name: "n1".into(), id: String::new() }, String::new(), Vec::new());
+            let member = Member { number: 1, of: 2, attempt: 1, rounds: 1, host, known_by, others };
+            writer.set_study(&StudyRecord::default(), &[], Some(&member)).expect("written");
+            writer.begin_session(&BTreeMap::new(), began).expect("written");
+        }
+        ledger::merge(std::slice::from_ref(&before), &output).expect("one fleet");
+        let kept = |files: &[PathBuf]| keep_what_is_not_merged(&output, files).map_err(|failure| failure.render(false));
+        assert_eq!(kept(&[after.clone(), before]), Ok(()));
+        let refused = kept(&[after]).expect_err("it is nowhere else");
+        assert!(refused.contains("holds member 1 on n1, which is not among what is merged"), "{refused}");
+    }
 }
