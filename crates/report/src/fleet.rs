@@ -271,7 +271,7 @@ impl FleetReport {
         }
         for (number, host, starts) in &self.restarted {
             lines.push(format!(
-                "Member {number} was started {starts} times; the start on {host} came furthest and counts."
+                "Member {number} was started {starts} times; the start on {host} counts, as none came further."
             ));
         }
         if !holes.is_empty() {

@@ -248,7 +248,7 @@ fn what_is_missing_is_named() {
         &said,
         &[
             "Missing, of 10 members: member 8 on n8 measured 1 of 3 rounds; member 9 has no results; member 10 has no results.",
-            "Member 4 was started 2 times; the start on n4 came furthest and counts.",
+            "Member 4 was started 2 times; the start on n4 counts, as none came further.",
             "over 8 hosts",
             "Not shown to be kept: enough of ext4 was at least ",
         ],

@@ -7,6 +7,7 @@ use crate::cli::StudyArgs;
 use crate::cli::fleet::SlurmArgs;
 use crate::failure::{Failure, Status};
 use crate::source::RunsAs;
+use crate::verbs::status::results_in;
 use anyhow::{Context as _, anyhow};
 use crash::plan::Plan;
 use std::fmt::Write as _;
@@ -30,12 +31,25 @@ pub fn run(args: &SlurmArgs) -> Result<Status, Failure> {
     let path = folder.join(SCRIPT);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     std::fs::write(&path, script).with_context(|| format!("cannot write {}", path.display()))?;
+    there_already(&folder).iter().for_each(|note| eprintln!("note: {note}"));
     let job = submit(&path)?;
     std::fs::write(folder.join(JOB), format!("{job}\n"))?;
     println!("submitted job {job}: {} members, a node each", args.nodes);
     let folder = folder.display();
     println!("`surefoot fleet status {folder}` shows how far they are, `surefoot fleet collect {folder}` the answer");
     Ok(Status::Answered)
+}
+
+/// What becomes of a fleet that is measured anew in the folder of one before, as after an upgrade: it would be told as the answer of now.
+fn there_already(folder: &Path) -> Option<String> {
+    let is_there = results_in(folder).is_ok_and(|files| !files.is_empty());
+    is_there.then(|| {
+        format!(
+            "{} has results already: of two starts of a member that came as far, the earlier one counts; to measure anew, name another folder \
+             with --results",
+            folder.display()
+        )
+    })
 }
 
 /// The number of the job.
@@ -106,4 +120,21 @@ fn study(study: &StudyArgs) -> std::io::Result<String> {
     let built_in = member::is_built_in(&study.study).then(|| PathBuf::from(&study.study));
     let path = built_in.map_or_else(|| std::path::absolute(&study.study), Ok)?;
     Ok(report::quoted(&path.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::there_already;
+
+    /// The answer of the kernel before had been told as that of the new one: all members had come as far, and earlier.
+    #[test]
+    fn who_measures_anew_is_told_of_the_results_that_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(there_already(folder.path()), None);
+        std::fs::write(folder.path().join("slurm.sh"), "").expect("written");
+        assert_eq!(there_already(folder.path()), None);
+        std::fs::write(folder.path().join("mail.member-1-of-2.attempt-1.surefoot"), "").expect("written");
+        let said = there_already(folder.path()).expect("there are results");
+        assert!(said.contains("the earlier one counts; to measure anew, name another folder with --results"), "{said}");
+    }
 }
