@@ -4,12 +4,17 @@ use crate::counting::places;
 use crate::details::{Details, P99, TailOfTrial};
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::{Centre, centre, simultaneous};
-use ledger::model::{Contents, LimitRecord, Order, Phase};
-use observe::metric::{Direction, Metric};
+use ledger::model::{Contents, LimitRecord, Order, Phase, Scenario, Trial, TrialState};
+use observe::metric::{Direction, Metric, is_rate};
+use stats::interval::{mean, standard_deviation, t_quantile};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What loads call all of their operations together.
 const ALL_OPERATIONS: [&str; 4] = ["transaction", "request", "operation", "statement"];
+/// How the name of a metric ends that is the largest of a run.
+const LARGEST: &str = "_max";
+/// Units of times.
+const TIMES: [&str; 4] = ["s", "ms", "µs", "ns"];
 
 /// One limit held against one scenario.
 #[derive(Debug, Clone)]
@@ -24,7 +29,7 @@ pub struct Held {
     pub centre: Option<Centre>,
     /// Rounds whose figure was beyond the limit.
     pub broken: usize,
-    /// Rounds that were measured and have no figure of this: in some run of them nothing was done, or see `is_astride`.
+    /// Rounds that were begun and have no figure of this: its trial failed, in some run of it nothing was done, or see `is_astride`.
     pub without: usize,
     /// Whether in a round only percentiles of single turns are known, and these lie on both sides of the limit.
     pub is_astride: bool,
@@ -50,14 +55,15 @@ pub enum Verdict {
 }
 
 impl Held {
-    /// How many times its mean is inside the limit; below 1: beyond it.
+    /// How many times its mean is inside the limit; below 1: beyond it. None where there is no ratio: of a count of 0, or to a limit of 0.
     pub fn room(&self) -> Option<f64> {
-        self.centre.map(|centre| self.room_of(centre.mean))
+        self.room_of(self.centre?.mean)
     }
 
     /// The same of the end of its interval that is nearer to the limit.
     pub fn room_at_least(&self) -> Option<f64> {
-        self.centre.map(|centre| self.room_of(if self.limit.is_least { centre.low } else { centre.high }))
+        let centre = self.centre?;
+        self.room_of(if self.limit.is_least { centre.low } else { centre.high })
     }
 
     /// The figure of its worst round.
@@ -65,14 +71,18 @@ impl Held {
         self.centre.map(|centre| if self.limit.is_least { centre.min } else { centre.max })
     }
 
-    fn room_of(&self, value: f64) -> f64 {
-        if self.limit.is_least { value / self.limit.value } else { self.limit.value / value }
+    fn room_of(&self, value: f64) -> Option<f64> {
+        let limit = self.limit.value;
+        let room = if self.limit.is_least { value / limit } else { limit / value };
+        Some(room).filter(|room| limit != 0.0 && room.is_finite())
     }
 }
 
 /// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
 pub fn limits(contents: &Contents, details: &Details, alpha: f64) -> Vec<Held> {
-    let of_workload = |limit: &LimitRecord| places(contents, &limit.workload, |scenario| !scenario.control);
+    // What a screen left out is measured by nobody.
+    let is_wanted = |scenario: &Scenario| !scenario.control && contents.is_studied(scenario);
+    let of_workload = |limit: &LimitRecord| places(contents, &limit.workload, is_wanted);
     let all = &contents.study.limits;
     let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
     let of_limit = |limit: &LimitRecord| {
@@ -90,7 +100,7 @@ pub fn limits(contents: &Contents, details: &Details, alpha: f64) -> Vec<Held> {
 pub(crate) struct Measured {
     /// As they were measured; of a round's groups the worst.
     pub figures: BTreeMap<u32, f64>,
-    /// Rounds in which it was measured and has no figure of this in a trial: in some run nothing was done, or see [`Held::is_astride`].
+    /// Rounds in which it has no figure of this in a trial: that failed, in some run nothing was done, or see [`Held::is_astride`].
     pub without: BTreeSet<u32>,
     /// As [`Held::is_astride`].
     pub is_astride: bool,
@@ -107,7 +117,9 @@ pub(crate) fn measured<'a>(
     let mut all: BTreeMap<&str, Measured> = BTreeMap::new();
     let mut known: HashSet<i64> = HashSet::new();
     let is_by_turns = contents.study.analysis.order == Order::Turns && is_of_turns(&limit.metric);
-    let turns = if is_by_turns { ends_of_turns(contents, &limit.metric) } else { HashMap::new() };
+    // The slowest of all is that of all runs, however they are ordered.
+    let has_ends = is_by_turns || limit.metric.ends_with(LARGEST);
+    let turns = if has_ends { ends_of_turns(contents, &limit.metric) } else { HashMap::new() };
     for (trial, mean) in contents.trial_values(Phase::Main, &limit.metric) {
         known.insert(trial.id);
         let found = all.entry(&trial.scenario).or_default();
@@ -126,6 +138,11 @@ pub(crate) fn measured<'a>(
     for (trial, _) in measured.filter(|(trial, _)| !known.contains(&trial.id)) {
         all.entry(&trial.scenario).or_default().without.insert(trial.round);
     }
+    // Who failed in a round kept no limit in it.
+    let has_failed = |trial: &&Trial| trial.phase == Phase::Main && trial.state == TrialState::Failed;
+    for trial in contents.counted_trials().into_iter().filter(has_failed) {
+        all.entry(&trial.scenario).or_default().without.insert(trial.round);
+    }
     for Measured { figures, without, .. } in all.values_mut() {
         figures.retain(|round, _| !without.contains(round));
     }
@@ -135,7 +152,7 @@ pub(crate) fn measured<'a>(
 /// Whether the mean of its turns' figures is none of a whole trial: of percentiles and of the slowest.
 fn is_of_turns(metric: &str) -> bool {
     let is_percentile = |(_, end): (&str, &str)| end.starts_with(|letter: char| letter.is_ascii_digit());
-    metric.ends_with("_max") || metric.ends_with("_median") || metric.rsplit_once("_p").is_some_and(is_percentile)
+    metric.ends_with(LARGEST) || metric.ends_with("_median") || metric.rsplit_once("_p").is_some_and(is_percentile)
 }
 
 /// The smallest and the largest figure of each trial's runs.
@@ -153,7 +170,7 @@ fn ends_of_turns(contents: &Contents, metric: &str) -> HashMap<i64, (f64, f64)> 
 /// A trial's figure of all its operations together, of which few slow turns may be the 99th percentile where the turns' mean is far below. It
 /// lies between the turns' figures: where it is not kept, the limit is held against the end that is sure. None: neither is.
 fn of_all_operations(limit: &LimitRecord, tail: Option<&TailOfTrial>, (least, most): (f64, f64)) -> Option<f64> {
-    if limit.metric.ends_with("_max") {
+    if limit.metric.ends_with(LARGEST) {
         return Some(most);
     }
     let whole = tail.and_then(|tail| whole_p99(tail, &limit.metric));
@@ -171,13 +188,23 @@ fn whole_p99(tail: &TailOfTrial, metric: &str) -> Option<f64> {
 
 fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, confidence): (&Measured, f64)) -> Held {
     let values: Vec<f64> = measured.figures.values().copied().collect();
+    let metric = contents.metric(&limit.metric, Direction::Neither);
     let without = measured.without.len();
     let broken = values.iter().filter(|value| limit.is_beyond(**value)).count();
-    let centre = centre(values, confidence);
+    let has_counts = is_count(contents, limit, &metric) && values.iter().all(|value| *value >= 0.0);
+    let centre = match has_counts && values.contains(&0.0) {
+        true => of_counts(&values, confidence),
+        false => centre(values, confidence),
+    };
+    let is_enough = |centre: &Centre| centre.count >= ROUNDS_FOR_CLAIMS && (has_counts || centre.min > 0.0);
     Held {
         label: contents.scenarios[column].label.clone(),
-        metric: contents.metric(&limit.metric, Direction::Neither),
-        verdict: verdict(centre, limit, (broken, without)),
+        verdict: match &centre {
+            None => Verdict::Unmeasured,
+            Some(centre) if is_enough(centre) => verdict(centre, limit, (broken, without)),
+            Some(_) => Verdict::Open,
+        },
+        metric,
         limit: limit.clone(),
         centre,
         broken,
@@ -186,12 +213,26 @@ fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, conf
     }
 }
 
-fn verdict(centre: Option<Centre>, limit: &LimitRecord, (broken, without): (usize, usize)) -> Verdict {
-    let Some(centre) = centre else { return Verdict::Unmeasured };
-    // A time or a rate of 0 was not measured, and has no interval.
-    if centre.count < ROUNDS_FOR_CLAIMS || centre.min <= 0.0 {
-        return Verdict::Open;
-    }
+/// Whether 0 is a count as good as any, such as no errors. A time or a rate of 0 was not measured, nor was what claims rest on.
+fn is_count(contents: &Contents, limit: &LimitRecord, metric: &Metric) -> bool {
+    let mut of_workload = contents.scenarios.iter().filter(|scenario| scenario.workload == limit.workload);
+    let is_claimed = of_workload.any(|scenario| scenario.primary_metric == limit.metric);
+    !is_claimed && !TIMES.contains(&&*metric.unit) && !is_rate(&metric.unit)
+}
+
+/// Where counts lie of which some are 0, which have no logarithm: their arithmetic mean, and its t interval as far as it is not below 0. None
+/// without values.
+fn of_counts(values: &[f64], confidence: f64) -> Option<Centre> {
+    let plain = centre(values.to_vec(), confidence)?;
+    let mean = mean(values);
+    let half = match plain.count {
+        1 => 0.0,
+        count => t_quantile(0.5 + confidence / 2.0, count - 1) * standard_deviation(values) / (count as f64).sqrt(),
+    };
+    Some(Centre { mean, low: (mean - half).max(0.0), high: mean + half, ..plain })
+}
+
+fn verdict(centre: &Centre, limit: &LimitRecord, (broken, without): (usize, usize)) -> Verdict {
     let (nearest, farthest) = if limit.is_least { (-centre.low, -centre.high) } else { (centre.high, centre.low) };
     let bound = if limit.is_least { -limit.value } else { limit.value };
     match () {

@@ -28,22 +28,23 @@ fn allowed(held: &Held) -> String {
 
 /// The worst of all, and of those alike the one with the least room.
 fn worst(limits: &[Held]) -> Option<&Held> {
-    let room = |held: &Held| held.room_at_least().unwrap_or(0.0);
+    let without_ratio = |held: &Held| if held.verdict == Verdict::Kept { f64::INFINITY } else { 0.0 };
+    let room = |held: &Held| held.room_at_least().unwrap_or(without_ratio(held));
     limits.iter().min_by(|a, b| a.verdict.cmp(&b.verdict).then(room(a).total_cmp(&room(b))))
 }
 
-/// How many times over it is kept at least, to two digits and never rounded up.
-fn room(held: &Held) -> f64 {
-    let room = held.room_at_least().unwrap_or(1.0);
+/// How many times over it is kept at least, to two digits and never rounded up; none of a count of 0.
+fn room(held: &Held) -> Option<f64> {
+    let room = held.room_at_least()?;
     let step = 10f64.powf(room.log10().floor() - 1.0);
-    rounded((room / step + 1e-9).floor() * step, 2)
+    Some(rounded((room / step + 1e-9).floor() * step, 2))
 }
 
-/// How many times its limit it is: to two digits, or as many as tell it from the limit.
-fn beyond(held: &Held) -> f64 {
-    let room = held.room().unwrap_or(1.0);
+/// How many times its limit it is: to two digits, or as many as tell it from the limit; none where that is 0.
+fn beyond(held: &Held) -> Option<f64> {
+    let room = held.room()?;
     let times = if held.limit.is_least { room } else { 1.0 / room };
-    (2..=6).map(|digits| rounded(times, digits)).find(|shown| *shown != 1.0).unwrap_or(1.0)
+    (2..=6).map(|digits| rounded(times, digits)).find(|shown| *shown != 1.0).or(Some(1.0))
 }
 
 /// Yes or no, and by how much; none: the study has no limits.
@@ -71,12 +72,16 @@ pub fn lead(view: &View) -> Option<String> {
             let near = shown(held, if held.limit.is_least { centre.low } else { centre.high });
             let bound = if held.limit.is_least { "at least" } else { "at most" };
             let all = if view.limits.len() == 1 { "the limit is" } else { "all limits are" };
-            format!("Yes: {all} kept, {} times over. {title}{of} is {bound} {near} (limit: {allowed}).", room(held))
+            let over = room(held).map_or_else(String::new, |room| format!(", {room} times over"));
+            format!("Yes: {all} kept{over}. {title}{of} is {bound} {near} (limit: {allowed}).")
         }
-        Verdict::Broken => {
-            let (beyond, limit) = (beyond(held), shown(held, held.limit.value));
-            format!("No: {title}{of} is {mean}, {beyond} times its limit of {limit}.{others}")
-        }
+        Verdict::Broken => match beyond(held) {
+            Some(beyond) => {
+                let limit = shown(held, held.limit.value);
+                format!("No: {title}{of} is {mean}, {beyond} times its limit of {limit}.{others}")
+            }
+            None => format!("No: {title}{of} is {mean} (limit: {allowed}).{others}"),
+        },
         Verdict::NotAlways => format!(
             "Not always: {title}{of} is {mean} (limit: {allowed}), but was beyond it in {} of {} rounds.{others}",
             held.broken, centre.count
@@ -145,7 +150,7 @@ pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
 /// In few words, with what is to spare where something is.
 fn kept(held: &Held) -> String {
     match held.verdict {
-        Verdict::Kept => format!("yes, {}× over", room(held)),
+        Verdict::Kept => room(held).map_or_else(|| "yes".into(), |room| format!("yes, {room}× over")),
         Verdict::NotAlways => {
             format!("not in {} of {} rounds", held.broken, held.centre.map_or(0, |centre| centre.count))
         }

@@ -21,7 +21,7 @@ pub struct FleetLimit {
     pub metric: Metric,
     /// The figures of each host's rounds.
     pub rounds: Vec<Vec<f64>>,
-    /// How many of each host's rounds were measured and have no figure of this: in some run of them nothing was done, or see `is_astride`.
+    /// How many of each host's rounds have no figure of this: a trial failed, in some run of it nothing was done, or see `is_astride`.
     pub without: Vec<usize>,
     /// Whether in a round only percentiles of single turns are known, and these lie on both sides of the limit.
     pub is_astride: bool,

@@ -357,3 +357,68 @@ fn what_is_just_beyond_is_said_to_be() {
     let said = report::answer(&fixture::input_of(contents, &table)).join(" ");
     assert!(said.starts_with("No: p99 of the flush is 10.0 ms, 1.003 times its limit of 10.0 ms."), "{said}");
 }
+
+/// "Too early to say: deadlocks is 0 so far" had stood there for good, also beside rounds with hundreds of them.
+#[test]
+fn a_count_of_0_is_a_figure_like_any_other() {
+    let rows = vec![Row::new("ext4", &[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 998.0])];
+    let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
+    let said = |counts: [f64; 6], at_most: f64| {
+        let mut contents = fixture::contents(&table);
+        contents.metrics.insert("deadlocks".into(), Metric::new("deadlocks", "1", Direction::Less));
+        for (run, count) in contents.runs.iter_mut().zip(counts) {
+            run.metrics.insert("deadlocks".into(), count);
+        }
+        let (title, workload, metric) = (String::new(), "oltp".to_string(), "deadlocks".to_string());
+        contents.study.limits = vec![LimitRecord { title, workload, metric, ..limit(at_most, false) }];
+        let said = report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false);
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for at_most in [0.0, 10.0] {
+        let none = said([0.0; 6], at_most);
+        assert!(none.starts_with("Yes: the limit is kept. deadlocks is at most 0 (limit: at most "), "{none}");
+    }
+    let few = said([0.0, 2.0, 1.0, 0.0, 3.0, 1.0], 10.0);
+    assert!(few.starts_with("Yes: the limit is kept, ") && few.contains(" 1.17 "), "{few}");
+    let once = said([0.0, 0.0, 0.0, 0.0, 0.0, 1.0], 0.0);
+    assert!(once.starts_with("Too early to say: deadlocks is 0.167 so far"), "{once}");
+    let many = said([500.0, 600.0, 0.0, 550.0, 480.0, 520.0], 10.0);
+    assert!(many.starts_with("No: deadlocks is 442, 44 times its limit of 10.0."), "{many}");
+    let any = said([5.0; 6], 0.0);
+    assert!(any.starts_with("No: deadlocks is 5.00 (limit: at most 0)."), "{any}");
+}
+
+/// Six of eight rounds kept the limit, and the answer was a yes.
+#[test]
+fn who_failed_in_a_round_kept_no_limit_in_it() {
+    let mut failing = around(2000.0, 1.0);
+    failing.values.insert(2, None);
+    failing.values.insert(5, None);
+    let said = report::summary(&input(vec![failing], &[limit(10_000.0, false)]), &Place::default(), 100, false);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.starts_with("Not known: p99 of the flush has no figure in 2 of 8 rounds; in the others it is"),
+        "{said}"
+    );
+}
+
+/// Of three runs in a trial one took half a second at most, and their mean was 23 ms.
+#[test]
+fn the_slowest_of_a_trial_is_that_of_all_its_runs() {
+    let rows = vec![Row::new("ext4", &[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 998.0])];
+    let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
+    let mut contents = fixture::contents(&table);
+    let name = "latency_microseconds_max";
+    contents.metrics.insert(name.into(), Metric::new(name, "µs", Direction::Less));
+    for run in std::mem::take(&mut contents.runs) {
+        for (number, slowest) in (0_u32..).zip([5_000.0, 5_000.0, 500_000.0]) {
+            let mut one = RunRow { id: run.id * 3 + i64::from(number), run: number, ..run.clone() };
+            one.metrics.insert(name.into(), slowest);
+            contents.runs.push(one);
+        }
+    }
+    let (title, workload, metric) = (String::new(), "oltp".to_string(), name.to_string());
+    contents.study.limits = vec![LimitRecord { title, workload, metric, ..limit(50_000.0, false) }];
+    let said = report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false);
+    assert!(said.starts_with("No: latency max is 500 ms, 10 times its limit of 50.0 ms."), "{said}");
+}

@@ -3,7 +3,7 @@
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{Contents, Decision, Phase, Screened, ScreenedFactor, Together, TrialState};
+use ledger::model::{Contents, Decision, LimitRecord, Phase, Screened, ScreenedFactor, Together, TrialState};
 use observe::record::Failure;
 use observe::safety::Grade;
 use report::input::Input;
@@ -242,4 +242,21 @@ fn power_cuts_of_what_was_screened_out_are_no_hole() {
     assert_eq!(said(&contents), [false, false]);
     failed(&mut contents, "xfs · none");
     assert_eq!(said(&contents), [true, true]);
+}
+
+/// "Not known: … of xfs · noatime was not measured" had stood there, and intervals were of all combinations together.
+#[test]
+fn what_a_screen_left_out_is_held_against_no_limit() {
+    let mut contents = contents(6, true);
+    contents.study.limits = vec![LimitRecord {
+        title: "Its speed".into(),
+        workload: "oltp".into(),
+        metric: fixture::transactions().name.to_string(),
+        value: 500.0,
+        is_least: true,
+        source: String::new(),
+    }];
+    let text = report::summary(&input(contents), &report::Place::default(), 100, false);
+    assert!(text.starts_with("Yes: all limits are kept"), "{text}");
+    assert!(text.contains("for all 2 limits together") && !text.contains("noatime was"), "{text}");
 }
