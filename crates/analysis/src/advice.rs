@@ -227,8 +227,9 @@ impl Part {
         if self.mode == Mode::Tune || self.judgement.claims.iter().any(is_average) {
             return self.visible_of_choice();
         }
-        let open =
-            self.judgement.claims.iter().filter(|claim| !claim.verdict.is_some_and(|verdict| verdict.is_claim()));
+        // What was given up too early for a verdict is not open: more rounds tell nothing of it.
+        let is_open = |claim: &&Claim| claim.verdict.is_some_and(|verdict| !verdict.is_claim());
+        let open = self.judgement.claims.iter().filter(is_open);
         open.map(|claim| claim.visible).filter(|visible| visible.is_finite()).reduce(f64::max)
     }
 

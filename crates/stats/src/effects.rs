@@ -41,10 +41,12 @@ pub struct Interaction {
 }
 
 /// Each factor's swing, over the combinations in which both levels were measured (F2). None of a factor whose levels were never
-/// measured with all else equal.
+/// measured with all else equal. A level that was given up has its first rounds only: it is taken where there is no other, as it would hide those.
 pub fn swings(observations: &Observations, confidence: f64) -> Vec<Swing> {
     let of_factor = |(factor, levels): &(String, Vec<String>)| {
-        let effects = observations.level_effects(factor, levels)?;
+        let all = observations.level_effects(factor, levels)?;
+        let left: Vec<Declared> = all.iter().filter(|effect| observations.is_left(effect)).cloned().collect();
+        let effects = if left.is_empty() { all } else { left };
         let judged = |effect| Some((effect, of(observations, effect, effects.len(), confidence)?));
         let measured: Vec<(&Declared, Contrast)> = effects.iter().filter_map(judged).collect();
         let has_all = measured.len() == levels.len() * (levels.len() - 1) / 2;
@@ -76,7 +78,9 @@ fn interaction(
     factors: [&(String, Vec<String>); 2],
     confidence: f64,
 ) -> Option<Interaction> {
-    let squares = squares(observations, factors);
+    // As of swings.
+    let left = squares(observations, factors, |cell| observations.is_measured_yet(cell));
+    let squares = if left.is_empty() { squares(observations, factors, |_| true) } else { left };
     let count = squares.len();
     let judged = squares.into_iter().filter_map(|square| {
         let contrast = of(observations, &square.difference, count, confidence)?;
@@ -104,11 +108,15 @@ struct Square {
     simple: [[Declared; 2]; 2],
 }
 
-/// All of two factors, each over the combinations of the others in which its four corners were measured.
-fn squares(observations: &Observations, factors: [&(String, Vec<String>); 2]) -> Vec<Square> {
+/// All of two factors among these cells, each over the combinations of the others in which its four corners were measured.
+fn squares(
+    observations: &Observations,
+    factors: [&(String, Vec<String>); 2],
+    is_in: impl Fn(usize) -> bool,
+) -> Vec<Square> {
     let names: Vec<String> = observations.factors().into_iter().map(|(name, _)| name).collect();
     let mut at: BTreeMap<Vec<Option<&String>>, BTreeMap<[&String; 2], usize>> = BTreeMap::new();
-    for cell in observations.candidates() {
+    for cell in observations.candidates().into_iter().filter(|cell| is_in(*cell)) {
         let levels = &observations.cells[cell].levels;
         let own = factors.map(|(factor, _)| levels.get(factor));
         let others = names.iter().filter(|name| factors.iter().all(|(factor, _)| factor != *name));

@@ -174,6 +174,18 @@ fn who_was_given_up_takes_no_rounds_of_the_others() {
     }
 }
 
+/// Two rounds of who was given up were what "a true difference of 250 times would be found" was of.
+#[test]
+fn what_would_be_found_is_not_of_who_was_given_up() {
+    let xfs = Row::new("xfs", &[1000.0, 1000.0, 1010.0, 1010.0, 1000.0, 990.0, 1000.0, 1010.0]);
+    let ext4 = Row::new("ext4", &[990.0, 1010.0, 1000.0, 1020.0, 980.0, 1000.0, 1010.0, 990.0]);
+    let btrfs = failing(Row::new("btrfs", &[700.0, 800.0, 1.0, 1.0]), 2..4);
+    let shown = short(&study(vec![xfs, ext4, btrfs]));
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, found) = shown.split_once("a true difference of ").expect("how sure it is");
+    assert!(found.starts_with("2."), "{shown}");
+}
+
 /// Each was shown to be worse than another, in other rounds: nobody is left, and nobody is the best.
 #[test]
 fn where_each_is_worse_than_another_none_is_the_best() {

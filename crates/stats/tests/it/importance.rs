@@ -183,6 +183,20 @@ fn levels_that_cross_are_told_from_those_that_only_differ_in_degree() {
     assert!(differing.contrast.low > 0.0, "it differs in degree: {differing:?}");
 }
 
+/// `a2` runs out of memory after two rounds: slowest of all, it was the swing, which two rounds do not show, and hid what eight do.
+#[test]
+fn a_level_that_was_given_up_hides_no_other() {
+    let speed = |of: &[usize]| [[1000.0, 1000.0], [1300.0, 1600.0], [100.0, 400.0]][of[0]][of[1]];
+    let mut rounds = rounds(&THREE_BY_TWO, 8, speed);
+    rounds[2..].iter_mut().for_each(|row| (row[4], row[5]) = (None, None));
+    let found = analyse(&observations(&THREE_BY_TWO, rounds), &RULES);
+    let swing = found.swings.iter().find(|swing| swing.factor == "a").expect("a swing");
+    assert_eq!((&*swing.high, &*swing.low, swing.contrast.rounds, swing.bound), ("a1", "a0", 8, None), "{swing:?}");
+    assert!(swing.contrast.low > 0.2, "{swing:?}");
+    let together = &found.interactions[0];
+    assert_eq!((&together.levels[0], together.contrast.rounds), (&["a1".to_string(), "a0".to_string()], 8));
+}
+
 /// The swing's interval holds although the pair was picked: of four equal levels the largest difference seldom excludes none.
 #[test]
 fn a_swing_of_equals_excludes_none_in_at_most_five_percent() {
