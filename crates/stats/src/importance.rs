@@ -3,7 +3,7 @@
 //! Exact for every combination in every round. Where some are missing, from sums of squares of type II, and called approximate;
 //! where those can't tell factors apart either, refused with the reason. How far a factor swings is `effects.rs`.
 
-use crate::interval::mean;
+use crate::interval::{RESOLUTION, mean};
 use crate::observations::Observations;
 use crate::type_two::{Sums, Table, TermSum};
 
@@ -158,17 +158,17 @@ struct Shares {
 }
 
 impl Shares {
-    /// Of sums of squares; none where nothing is left to tell noise by, or nothing varies.
+    /// Of sums of squares; none where nothing is left to tell noise by. Figures that hardly vary differ by their resolution.
     fn of(sums: &Sums) -> Option<Shares> {
         if sums.residual_freedom == 0 {
             return None;
         }
-        let mean_square_error = sums.residual / sums.residual_freedom as f64;
+        let mean_square_error = (sums.residual / sums.residual_freedom as f64).max(RESOLUTION.powi(2));
         let told = sums.terms.iter().filter(|term| term.freedom > 0);
         let theta = |sum: f64, freedom: usize| (sum - freedom as f64 * mean_square_error) / sums.values as f64;
         let thetas: Vec<(usize, f64)> = told.map(|term| (term.mask, theta(term.sum, term.freedom).max(0.0))).collect();
         let everything = thetas.iter().map(|theta| theta.1).sum::<f64>() + mean_square_error;
-        (everything > 0.0).then(|| Shares {
+        Some(Shares {
             terms: thetas.into_iter().map(|(mask, theta)| (mask, theta / everything)).collect(),
             noise: mean_square_error / everything,
             mean_square_error,

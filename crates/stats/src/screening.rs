@@ -4,7 +4,7 @@
 //! first; then pairs, in turn that which explains most of what is left. Where pairs can't be told apart, that is taken whose factors
 //! matter most themselves. What the noise is, trials in several rounds say; of a single round, Lenth's pseudo standard error.
 
-use crate::interval::{dot, mean, median, student};
+use crate::interval::{RESOLUTION, dot, mean, median, student};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// What was screened.
@@ -145,9 +145,6 @@ struct Pair {
     columns: Vec<Vec<f64>>,
 }
 
-/// Below this, differences of logarithms are the arithmetic's own: no machine repeats itself so well.
-const ROUNDING: f64 = 1e-24;
-
 /// How far trials stray.
 struct Noise {
     mean_square: f64,
@@ -231,9 +228,10 @@ impl<'a> Table<'a> {
 
     /// From trials in several rounds; of a single one by Lenth, over all effects that are told apart.
     fn noise(&self, mains: &[Vec<Vec<f64>>], pairs: &[Pair]) -> Noise {
+        let least = RESOLUTION.powi(2);
         if self.residual_freedom > 0 {
             let freedom = self.residual_freedom as f64;
-            return Noise { mean_square: (self.residual / freedom).max(ROUNDING), freedom };
+            return Noise { mean_square: (self.residual / freedom).max(least), freedom };
         }
         let mut all: Vec<Vec<f64>> = mains.concat();
         for pair in pairs {
@@ -241,7 +239,7 @@ impl<'a> Table<'a> {
             all.extend(new);
         }
         let effects: Vec<f64> = all.iter().map(|column| dot(column, &self.means)).collect();
-        Noise { mean_square: lenth(&effects, 0.95).error.powi(2).max(ROUNDING), freedom: effects.len() as f64 / 3.0 }
+        Noise { mean_square: lenth(&effects, 0.95).error.powi(2).max(least), freedom: effects.len() as f64 / 3.0 }
     }
 
     fn judged(

@@ -150,6 +150,19 @@ fn a_failed_trial_leaves_its_round_to_the_others() {
     assert!((all - 1.0).abs() < 1e-12, "{all}");
 }
 
+/// All reach a given rate, but for a fifty-thousandth: "explains 100 % of the differences" was said of that.
+#[test]
+fn differences_below_the_resolution_are_noise() {
+    let value = |round: usize, cell: usize| {
+        (1000.0 + 0.02 * (cell / 2) as f64) * (1.0 + 1e-7 * ((round * 7 + cell * 3) % 5) as f64)
+    };
+    let rounds = (0..6).map(|round| (0..6).map(|cell| Some(value(round, cell))).collect()).collect();
+    let found = analyse(&observations(&THREE_BY_TWO, rounds), &RULES).importance.expect("balanced");
+    assert_eq!(found.noise_share, 1.0, "{found:?}");
+    let equal = analyse(&observations(&THREE_BY_TWO, vec![vec![Some(1000.0); 6]; 6]), &RULES).importance;
+    assert_eq!(equal.expect("there are trials enough").noise_share, 1.0);
+}
+
 #[test]
 fn factors_that_only_change_together_are_refused_by_name() {
     let levels: [&[usize]; 3] = [&[0, 0], &[1, 1], &[2, 2]];

@@ -119,6 +119,15 @@ fn of_nothing_one_is_kept_all_the_same() {
     assert_eq!((found.kept.len(), found.interactions.len(), found.explained), (1, 0, 0.0), "{found:?}");
 }
 
+/// The same effects, ten thousand times as small: no figure is known so well.
+#[test]
+fn what_is_below_the_resolution_does_not_stand_out() {
+    let (levels, rounds) = crossed(5, 0.01, 3);
+    let small = |row: &Vec<f64>| row.iter().map(|value| 7.0 + (value - 7.0) * 1e-4).collect();
+    let found = of(&levels, &rounds.iter().map(small).collect::<Vec<Vec<f64>>>());
+    assert_eq!((found.kept.len(), found.interactions.len(), found.explained), (1, 0, 0.0), "{found:?}");
+}
+
 proptest! {
     /// A machine that gets slower from round to round changes nothing, nor does a metric in another unit.
     #[test]
