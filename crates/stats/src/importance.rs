@@ -217,11 +217,17 @@ impl Design<'_> {
 
     /// Sum over cells of the squared distance of their marginal mean (over the factors in `mask`) from the grand mean.
     fn marginal_square(&self, cell_means: &[f64], mask: usize, grand: f64) -> f64 {
-        let same = |a: &[usize], b: &[usize]| (0..self.counts.len()).all(|f| mask >> f & 1 == 0 || a[f] == b[f]);
-        let marginal = |cell: usize| {
-            let alike = (0..cell_means.len()).filter(|other| same(&self.levels[*other], &self.levels[cell]));
-            mean(&alike.map(|other| cell_means[other]).collect::<Vec<_>>())
+        let members: Vec<usize> = (0..self.counts.len()).filter(|factor| mask >> factor & 1 == 1).collect();
+        let place = |levels: &Vec<usize>| {
+            members.iter().fold(0, |place, factor| place * self.counts[*factor] + levels[*factor])
         };
-        (0..cell_means.len()).map(|cell| (marginal(cell) - grand).powi(2)).sum()
+        // Of each combination of their levels the sum of its cells, and how many these are.
+        let mut marginals = vec![(0.0_f64, 0.0_f64); members.iter().map(|factor| self.counts[*factor]).product()];
+        for (levels, mean) in self.levels.iter().zip(cell_means) {
+            let (sum, count) = &mut marginals[place(levels)];
+            *sum += mean;
+            *count += 1.0;
+        }
+        marginals.into_iter().map(|(sum, count)| count * (sum / count - grand).powi(2)).sum()
     }
 }

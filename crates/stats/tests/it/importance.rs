@@ -228,6 +228,17 @@ fn a_swing_of_equals_excludes_none_in_at_most_five_percent() {
     assert!(share <= 0.05, "{share}");
 }
 
+/// Ten settings that are on or off, in every combination: each term went through all pairs of scenarios, for minutes.
+#[test]
+fn a_large_full_factorial_is_shared_out() {
+    let levels: Vec<Vec<usize>> = (0..1024_usize).map(|cell| (0..10).map(|bit| cell >> bit & 1).collect()).collect();
+    let levels: Vec<&[usize]> = levels.iter().map(Vec::as_slice).collect();
+    let all = observations(&levels, rounds(&levels, 2, |of| if of[3] == 1 { 1500.0 } else { 1000.0 }));
+    let found = stats::importance::importance(&all).expect("balanced");
+    let of_fourth = found.terms.iter().find(|term| term.factors == ["d"]).expect("a term");
+    assert!(of_fourth.share > 0.95 && found.terms.len() == 1023, "{of_fourth:?}");
+}
+
 #[test]
 fn more_holed_scenarios_than_least_squares_can_take_are_refused() {
     let levels: Vec<Vec<usize>> = (0..1200).map(|cell| vec![cell % 30, cell / 30]).skip(1).collect();
