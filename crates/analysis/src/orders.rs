@@ -58,12 +58,14 @@ pub struct Orders {
 
 /// From the moments at which the main rounds' trials and turns began.
 pub fn orders(contents: &Contents, counting: &Counting, scenarios: &[&Scenario], more_is_better: bool) -> Orders {
-    let labels: Vec<&str> = scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
+    let mains = || counting.trials.values().filter(|trial| trial.phase == Phase::Main);
+    // By who never ran no predecessors can be told apart.
+    let has_run = |label: &&str| mains().any(|trial| trial.scenario == **label);
+    let labels: Vec<&str> = scenarios.iter().map(|scenario| scenario.label.as_str()).filter(has_run).collect();
     let primary = scenarios.first().map_or("", |scenario| scenario.primary_metric.as_str());
     let settings = &contents.study.analysis;
     let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
-    let mains = counting.trials.values().filter(|trial| trial.phase == Phase::Main);
-    for trial in mains.filter(|trial| labels.contains(&trial.scenario.as_str())) {
+    for trial in mains().filter(|trial| labels.contains(&trial.scenario.as_str())) {
         rounds.entry(trial.round).or_default().push(trial);
     }
     let index = |trial: &Trial| labels.iter().position(|label| *label == trial.scenario).unwrap_or_default();

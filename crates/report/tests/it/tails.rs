@@ -186,6 +186,11 @@ fn what_a_turn_does_to_the_next_one_is_estimated_and_warned_of() {
     let (orders, text, brief) = said(0.0);
     assert!(text.contains("Carry-over was not shown"), "{orders} {text}");
     assert!(!brief.contains("off by as much"), "{brief}");
+    // A filesystem that can't be mounted here took the estimate with it.
+    let mut contents = by_turns(0.1);
+    contents.scenarios.push(ledger::model::Scenario { label: "btrfs".into(), ..contents.scenarios[1].clone() });
+    let json = export::json(&Input::new(contents, report::input::Details::default()));
+    assert_eq!(json["workloads"][0]["orders"], said(0.1).0);
 }
 
 /// What a turn leaves behind is flushed at its end, so it need not be long enough for a journal's commit.
