@@ -98,10 +98,16 @@ pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
 
 /// Rounds until a contrast with this standard deviation has this half-width (log scale); at most 10,000.
 pub fn rounds_for_half_width(standard_deviation: f64, half_width: f64, confidence: f64) -> usize {
-    let wide = |rounds: &usize| {
-        t_quantile(0.5 + confidence / 2.0, rounds - 1) * standard_deviation / (*rounds as f64).sqrt() > half_width
+    let wide = |rounds: usize| {
+        t_quantile(0.5 + confidence / 2.0, rounds - 1) * standard_deviation / (rounds as f64).sqrt() > half_width
     };
-    (2..10_000).find(|rounds| !wide(rounds)).unwrap_or(10_000)
+    // The more rounds the narrower: each step halves.
+    let (mut least, mut most) = (2, 10_000);
+    while least < most {
+        let middle = usize::midpoint(least, most);
+        if wide(middle) { least = middle + 1 } else { most = middle }
+    }
+    most
 }
 
 /// Ranks (from 1) of the order statistics that enclose the median with this confidence (F11). None when there are too few.

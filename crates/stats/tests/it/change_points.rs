@@ -123,6 +123,9 @@ fn a_step_between_rounds_is_found() {
     assert!(found > 150, "{found}");
     let throttled = steps(&rounds(7, 12, |round| if (4..8).contains(&round) { 0.8 } else { 1.0 }));
     assert_eq!(throttled.iter().map(|step| step.round).collect::<Vec<_>>(), [4, 8]);
+    // Each of two million places went through all rounds.
+    let long = steps(&rounds(3, 2000, |round| if round < 1200 { 1.0 } else { 0.9 }));
+    assert!(long.iter().any(|step| step.round == 1200), "{long:?}");
 }
 
 #[test]
