@@ -9,6 +9,7 @@ use crate::why;
 use crate::words::{Words as _, each_once};
 use analysis::ceilings::{Ceiling, Of, Share};
 use analysis::claim::Ratio;
+use analysis::judge::short_factor;
 use analysis::row::Row;
 use analysis::view::{Part, View};
 use ledger::model::Probe;
@@ -17,19 +18,18 @@ use observe::metric::{Direction, Metric};
 /// The machine's figures on the two sides of each real difference.
 pub fn what_changed(i: usize, part: &Part, view: &View) -> Option<Block> {
     let confirmed = part.confirmations.iter().flat_map(|confirmation| &confirmation.claims).map(|claim| (true, claim));
-    let main = part.judgement.claims.iter().chain(&part.judgement.versus).map(|claim| (false, claim));
+    // Of the comparisons with the baseline those of the family are there already.
+    let versus = part.judgement.versus.iter().filter(|claim| claim.exploratory);
+    let main = part.judgement.claims.iter().chain(versus).map(|claim| (false, claim));
     let mut claims = confirmed.chain(main).filter(|(_, claim)| !claim.with.is_empty()).peekable();
     claims.peek()?;
-    let (mut seen, mut rows) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for (is_new, claim) in claims {
         let (a, b) = claim.names();
-        // The comparisons with the baseline are in the family, too, where that is one of pairs.
-        if seen.contains(&(is_new, a, b)) {
-            continue;
-        }
-        seen.push((is_new, a, b));
+        // Levels of two factors may have the same names.
+        let factor = claim.subject.factor().map_or_else(String::new, |factor| format!(" ({})", short_factor(factor)));
         let rounds = if is_new { " in the new rounds" } else { "" };
-        rows.extend(claim.with.iter().map(|change| (format!("{a} vs {b}{rounds}"), change)));
+        rows.extend(claim.with.iter().map(|change| (format!("{a} vs {b}{factor}{rounds}"), change)));
     }
     let ends = |ratio: Ratio| ratio_ends((ratio.low, ratio.high), ratio_precise).join("–");
     let interval = |ratio: Ratio| number_cell(&ends(ratio), ratio.low);

@@ -155,3 +155,26 @@ fn the_page_has_a_table_of_it() {
     assert!(html.contains("bytes written per transaction"), "no figure");
     assert!(html.contains("need not be its cause"), "no caution");
 }
+
+/// Two settings that are on or off: the second one's figures were taken for the first one's, and left out.
+#[test]
+fn levels_of_two_factors_by_the_same_names_have_a_row_each() {
+    let row = |a: &str, b: &str, level: f64| Row {
+        label: format!("a={a} · b={b}"),
+        levels: vec![("a", a.into()), ("b", b.into())],
+        ..Row::new("ext4", &NOISE.map(|noise| level * noise))
+    };
+    let rows =
+        vec![row("off", "off", 1000.0), row("on", "off", 1300.0), row("off", "on", 1500.0), row("on", "on", 1950.0)];
+    let mut input = fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() });
+    for trial in input.contents.trials.clone() {
+        for run in input.contents.runs.iter_mut().filter(|run| run.trial == trial.id) {
+            let flushes = if trial.scenario.contains("=on") { 1.0 } else { 2.0 };
+            run.metrics.insert("flushes_per_commit".into(), flushes);
+        }
+    }
+    let html = report::html(&input);
+    let (_, table) = html.split_once("id=\"why-0\"").expect("a table");
+    let (table, _) = table.split_once("</table>").expect("its end");
+    assert!(table.contains("on vs off (a)") && table.contains("on vs off (b)"), "{table}");
+}
