@@ -145,9 +145,12 @@ impl Series {
         }
         let steps = (1..=last).flat_map(|at| changes(&self.results[at - 1].1, &self.results[at].1));
         let shown = steps.filter(|(_, change)| change.is_shown());
-        let seen: BTreeSet<(String, String)> = shown.map(|(scenario, _)| scenario).collect();
+        // A step up excuses no creep down behind it.
+        let way = |scenario: &(String, String), change: &Change| (scenario.clone(), change.ratio > 1.0);
+        let seen: BTreeSet<((String, String), bool)> =
+            shown.map(|(scenario, change)| way(&scenario, &change)).collect();
         let all = changes(&self.results[0].1, &self.results[last].1);
-        let crept = all.iter().filter(|(scenario, change)| change.is_shown() && !seen.contains(scenario));
+        let crept = all.iter().filter(|(scenario, change)| change.is_shown() && !seen.contains(&way(scenario, change)));
         let told: Vec<String> = crept.map(|(scenario, change)| self.told(last, scenario, change)).collect();
         let span = format!("From {} to {}", self.when(0), self.when(last));
         (!told.is_empty())

@@ -127,7 +127,8 @@ pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Tab
 /// Whether a comparison by means has this one beside it, as what does not go with it.
 fn contradicts(what: What, claim: &Claim, part: &Part) -> bool {
     let (a, b) = claim.names();
-    let is_it = |other: &&Claim| other.names_one(a) && other.names_one(b);
+    let is_of_same = |other: &Claim| other.subject.factor() == claim.subject.factor();
+    let is_it = |other: &&Claim| is_of_same(other) && other.names_one(a) && other.names_one(b);
     let found = part.judgement.claims.iter().find(is_it).and_then(|other| other.tail);
     found.is_some_and(|tail| tail.what == what)
 }

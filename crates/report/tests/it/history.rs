@@ -93,6 +93,11 @@ fn small_steps_add_up() {
         history((0..4).map(|i| result(f64::from(i), "ext4 · 2G", 0.98f64.powi(i), "6.1", "15")).collect()).text();
     assert_eq!(text.matches("no change larger than").count(), 3, "{text}");
     assert!(text.contains("in steps too small to be shown one by one, ext4 · 2G became 5.9 % slower"), "{text}");
+    // That it once became faster at once was all that was said of it.
+    let level = |i: i32| if i == 0 { 1.0 } else { 1.1 * 0.98f64.powi(i - 1) };
+    let text = history((0..11).map(|i| result(f64::from(i), "ext4 · 2G", level(i), "6.1", "15")).collect()).text();
+    assert!(text.contains("ext4 · 2G became 10"), "{text}");
+    assert!(text.contains("in steps too small to be shown one by one, ext4 · 2G became 8.3 % slower"), "{text}");
 }
 
 #[test]
