@@ -138,10 +138,13 @@ pub(crate) fn measured<'a>(
     for (trial, _) in measured.filter(|(trial, _)| !known.contains(&trial.id)) {
         all.entry(&trial.scenario).or_default().without.insert(trial.round);
     }
-    // Who failed in a round kept no limit in it.
+    // Who failed in a round kept no limit in it; of a round's groups one that it ran in is enough.
     let has_failed = |trial: &&Trial| trial.phase == Phase::Main && trial.state == TrialState::Failed;
     for trial in contents.counted_trials().into_iter().filter(has_failed) {
-        all.entry(&trial.scenario).or_default().without.insert(trial.round);
+        let found = all.entry(&trial.scenario).or_default();
+        if !found.figures.contains_key(&trial.round) {
+            found.without.insert(trial.round);
+        }
     }
     for Measured { figures, without, .. } in all.values_mut() {
         figures.retain(|round, _| !without.contains(round));
