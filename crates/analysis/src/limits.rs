@@ -46,7 +46,7 @@ pub enum Verdict {
     /// Nothing was measured: a rule that nobody looked at is not kept.
     #[serde(rename = "not_measured")]
     Unmeasured,
-    /// The interval keeps it, and single rounds did not.
+    /// Single rounds did not keep it, and the interval does, or there is none for a figure of 0.
     NotAlways,
     /// The interval holds the limit, a round has no figure, or there are too few rounds to claim anything.
     Open,
@@ -205,6 +205,8 @@ fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, conf
         verdict: match &centre {
             None => Verdict::Unmeasured,
             Some(centre) if is_enough(centre) => verdict(centre, limit, (broken, without)),
+            // Beside a figure of 0 there is no interval, and more rounds make none.
+            Some(centre) if centre.count >= ROUNDS_FOR_CLAIMS && broken > 0 => Verdict::NotAlways,
             Some(_) => Verdict::Open,
         },
         metric,

@@ -332,7 +332,7 @@ fn a_percentile_by_turns_is_that_of_all_operations() {
     }
 }
 
-/// "0–0" had looked as if it were sure.
+/// "0–0" had looked as if it were sure, and "too early to say" as if more rounds could undo a standstill.
 #[test]
 fn a_figure_of_0_has_no_interval() {
     let rows = vec![Row::new("ext4", &[1000.0, 0.0, 1001.0, 999.0, 1000.0, 1002.0])];
@@ -341,7 +341,12 @@ fn a_figure_of_0_has_no_interval() {
     let metric = "transactions_per_second".into();
     contents.study.limits = vec![LimitRecord { workload: "oltp".into(), metric, ..limit(500.0, true) }];
     let said = report::summary(&fixture::input_of(contents, &table), &Place::default(), 100, false);
-    assert!(said.starts_with("Too early to say: p99 of the flush is 0 1/s so far") && !said.contains("0–0"), "{said}");
+    let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.starts_with("Not always: p99 of the flush is 0 1/s (limit: at least 500 1/s)"), "{said}");
+    assert!(
+        flat.contains("beyond it in 1 of 6 rounds") && !said.contains("0–0") && !said.contains("--rounds"),
+        "{said}"
+    );
 }
 
 /// "1 times its limit" is no reason for a no.
