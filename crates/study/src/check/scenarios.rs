@@ -35,6 +35,7 @@ impl Checker<'_> {
         };
         let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut primaries: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         let (mut on_host, mut idle): (Vec<&Combination>, Vec<Idle>) = (Vec::new(), Vec::new());
         for combination in &combinations {
             let base = combination.settings(study);
@@ -44,9 +45,15 @@ impl Checker<'_> {
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
             driven.extend(parameters.into_iter().flat_map(drives));
-            if let Some(known) = parameters.filter(|_| !study.limits.is_empty()) {
+            if let Some(known) = parameters {
                 let of_scenario = self.catalogue.workload_metrics(&combination.workload, known);
-                metrics.entry(combination.workload.clone()).or_default().extend(of_scenario);
+                if let Some(primary) = of_scenario.first() {
+                    let of_workload = primaries.entry(combination.workload.clone()).or_default();
+                    of_workload.entry(primary.clone()).or_insert_with(|| combination.label(study));
+                }
+                if !study.limits.is_empty() {
+                    metrics.entry(combination.workload.clone()).or_default().extend(of_scenario);
+                }
             }
             for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
                 if said.insert(message.clone()) {
@@ -63,6 +70,7 @@ impl Checker<'_> {
         }
         self.factors_in_vain(study, &combinations, &idle);
         self.metrics_of_limits(&study.limits, &metrics);
+        self.primaries(&primaries);
         let is_written = driven.iter().any(|service| self.catalogue.has_log_volume(service));
         for volume in volumes.iter().filter(|_| !is_written) {
             let node = self.root.get("storage").and_then(|storage| storage.get(volume));
@@ -76,6 +84,22 @@ impl Checker<'_> {
             let example = self.use_of(service, study);
             let label = example.unwrap_or_else(|| format!("`surefoot list {service}` has an example with it"));
             self.wrong(message, node.and_then(|node| node.span.clone()), label);
+        }
+    }
+
+    /// Workloads of which scenarios answer by different metrics (each with the first of them): all would be compared by the first one's, which may
+    /// be given for others.
+    fn primaries(&mut self, primaries: &BTreeMap<String, BTreeMap<String, String>>) {
+        for (workload, of_workload) in primaries {
+            let mut all = of_workload.iter().map(|(metric, scenario)| format!("{metric} in `{scenario}`"));
+            let (Some(one), Some(other)) = (all.next(), all.next()) else { continue };
+            let span = self.root.get("workload").and_then(|node| node.get(workload)).and_then(|node| node.span.clone());
+            let message = format!("scenarios of `{workload}` answer by different metrics: {one}, {other}");
+            self.wrong(
+                message,
+                span,
+                "a study for each, as for a load at a rate, whose answer is its latency, and one without",
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is said of factors, their levels and rules that are wrong.
 
-use crate::{check, check_with};
+use crate::{HEAD, check, check_with, planned};
 use expect_test::expect;
 
 const FIVE: &str = r#"
@@ -316,4 +316,19 @@ fn an_include_sets_nothing_of_a_workload_that_is_not_there() {
             ext4 (control)
         "#]],
     );
+}
+
+/// All were compared by the first one's metric: a rate that was given for the others, so that their latencies decided nothing.
+#[test]
+fn scenarios_that_answer_by_different_metrics_are_no_study() {
+    let of_threads = |threads: &str| {
+        planned(&format!("{HEAD}[factors]\nworkload.oltp.threads = {threads}\n[workload.oltp]\n"), &[]).err()
+    };
+    let said = of_threads("[1, 77]").unwrap_or_default();
+    assert!(
+        said.contains("scenarios of `oltp` answer by different metrics: commit_seconds in `threads=77`, "),
+        "{said}"
+    );
+    assert!(said.contains("commits_per_second in `threads=1`"), "{said}");
+    assert_eq!(of_threads("[1, 2]"), None);
 }
