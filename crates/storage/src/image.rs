@@ -185,15 +185,17 @@ pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<u64, Error> {
     Ok(ranges.iter().map(|(_, length)| length).sum())
 }
 
-/// Refuses a folder that holds files and no marker of ours; marks an empty one.
+/// Refuses a folder without a marker of ours that holds anything but folders with one; marks any other.
 pub(crate) fn claim(folder: &Path) -> Result<(), Error> {
     if is_ours(folder) {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(Error::file("create", folder))?;
+    // A further volume's images lie in a folder in there, which may come first: data on a block device have no image.
     let mut entries = folder.read_dir().map_err(Error::file("read", folder))?;
+    let holds_others = entries.any(|entry| !entry.is_ok_and(|entry| is_ours(&entry.path())));
     let data = folder.symlink_metadata().map_err(Error::file("look at", folder))?;
-    if entries.next().is_some() || !data.is_dir() || !is_private(&data) {
+    if holds_others || !data.is_dir() || !is_private(&data) {
         return Err(Error::Refused(Refusal::not_ours(folder)));
     }
     let marker = folder.join(MARKER);
@@ -279,6 +281,20 @@ mod tests {
         prepare_image(&folder.path().join("device.img"), 2 * MIB, &NEVER).expect("made");
         prepare_image(&folder.path().join("wal/device.img"), MIB, &NEVER).expect("made");
         assert_eq!(images_bytes(folder.path()), 3 * MIB);
+    }
+
+    /// Each trial with data on a block device and a log on an image file had failed at its end, where it notes what it leaves.
+    #[test]
+    fn a_folder_with_images_of_further_volumes_alone_is_ours() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let images = folder.path().join("images");
+        prepare_image(&images.join("wal/device.img"), MIB, &NEVER).expect("made");
+        claim(&images).expect("nobody else has anything there");
+        assert!(is_ours(&images));
+        let theirs = folder.path().join("theirs");
+        prepare_image(&theirs.join("wal/device.img"), MIB, &NEVER).expect("made");
+        std::fs::create_dir(theirs.join("diary")).expect("made");
+        assert!(claim(&theirs).expect_err("refused").is_refusal());
     }
 
     #[test]

@@ -275,6 +275,20 @@ fn what_this_study_left_is_known_and_what_came_since_is_not() {
     });
 }
 
+/// A server's log may lie on an image file, whose folder is in that of the data's notes.
+#[test]
+fn what_is_left_is_noted_beside_the_images_of_a_further_volume() {
+    alone(|world| {
+        let (disk, images) = (Disk::new(world), world.folder().join("images"));
+        let log = StorageSettings { size: 4 * MIB, ..StorageSettings::default() };
+        storage::prepare_images(&log, &images.join("wal"), &AtomicBool::new(false)).expect("made");
+        for _ in 0..2 {
+            let mounted = storage::provision(&disk.settings(), &images, &world.mount_point(), 7, &mut |_, _| {});
+            mounted.expect("empty, or this study's own").tear_down().expect("taken away");
+        }
+    });
+}
+
 /// A device's log is an image file, and lost with what that lies on.
 #[test]
 fn a_log_in_memory_is_no_safer_than_memory() {
