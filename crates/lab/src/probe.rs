@@ -24,7 +24,7 @@ const SECONDS_MIN: f64 = 1.0;
 const SECONDS_MAX: f64 = 4.0;
 /// Devices that are probed; a factor of many delays would be one of many probes.
 const PROBES_MAX: usize = 4;
-/// A probe that takes longer, provisioning included, is given up.
+/// A probe that takes longer, provisioning included, is given up; of a block device, one that takes longer than trials may.
 const TIMEOUT_SECONDS: f64 = 60.0;
 
 /// What is read and written where no database has other pages.
@@ -107,10 +107,15 @@ fn spec(plan: &Plan, family: &[&PlannedScenario], seconds: f64) -> TrialSpec {
     TrialSpec {
         guest: first.guest.clone(),
         parameters,
-        timeout_seconds: TIMEOUT_SECONDS,
+        timeout_seconds: timeout_seconds(plan, storage.device),
         ineffective_options: Ineffective::Warn,
         ..TrialSpec::single(&plan.name, KIND.name, KIND.name, first.bench, plan.drawn.seed, storage)
     }
+}
+
+/// The guard refuses a block device that a killed trial had, so that the study would lose all others; its looks at a large disk take half a minute each.
+fn timeout_seconds(plan: &Plan, device: Device) -> f64 {
+    if device == Device::Block { plan.design.trial_timeout_seconds.max(TIMEOUT_SECONDS) } else { TIMEOUT_SECONDS }
 }
 
 fn block_sizes(family: &[&PlannedScenario]) -> Vec<usize> {

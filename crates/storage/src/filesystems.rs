@@ -16,7 +16,7 @@ mod zfs;
 use crate::filesystem::{Filesystem, MountType};
 use crate::signature::Signature;
 
-pub(crate) use ext::{EXT4 as DEFAULT, WITHOUT_JOURNAL as PLAIN_OPTIONS};
+pub(crate) use ext::{BARE_MKFS, BARE_MOUNT, EXT4 as DEFAULT};
 pub(crate) use tmpfs::TMPFS;
 pub(crate) use zfs::uberblocks;
 

@@ -250,8 +250,8 @@ impl StorageSettings {
         StorageSettings {
             filesystem: filesystems::DEFAULT.name.into(),
             preset: None,
-            mkfs: filesystems::PLAIN_OPTIONS.map(str::to_string).to_vec(),
-            mount: vec!["noatime".into()],
+            mkfs: filesystems::BARE_MKFS.map(str::to_string).to_vec(),
+            mount: filesystems::BARE_MOUNT.map(str::to_string).to_vec(),
             fill: 0.0,
             age: 0,
             external_log: 0,

@@ -1,9 +1,13 @@
 //! What is probed, and for how long, on the simulated bench.
 
 use crate::{plan, text};
+use crash::plan::TrialSpec;
 use lab::bench::simulated::Simulated;
+use lab::bench::{Bench, End, Error};
 use lab::probe::{probe, seconds};
 use ledger::model::Probe;
+use observe::record::Record;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 fn found(text: &str, bench: &mut Simulated) -> Vec<Probe> {
@@ -62,4 +66,37 @@ fn the_time_is_a_twentieth_of_the_study_unless_it_says_otherwise() {
     let of = |design: &str, expected: f64| seconds(&plan(&text(&["ext4"], design)), expected);
     assert_eq!([of("", 19.0), of("", 40.0), of("", 3600.0)], [None, Some(2.0), Some(4.0)]);
     assert_eq!([of("probe = \"0s\"", 3600.0), of("probe = \"30s\"", 1.0)], [None, Some(30.0)]);
+}
+
+/// Keeps what it is asked for.
+struct Asked(Vec<TrialSpec>);
+
+impl Bench for Asked {
+    fn run(&mut self, spec: &TrialSpec, _: &AtomicBool, _: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        self.0.push(spec.clone());
+        Ok(End::Finished)
+    }
+
+    fn now(&self) -> f64 {
+        0.0
+    }
+
+    fn machine(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+}
+
+/// A probe that was killed leaves a block device to nobody: each trial that followed was refused.
+#[test]
+fn a_probe_of_a_block_device_has_the_time_of_a_trial() {
+    let limit = |storage: &str, design: &str| {
+        let text = text(&["ext4"], design).replace("[storage]\n", &format!("[storage]\n{storage}\n"));
+        let mut bench = Asked(Vec::new());
+        probe(&plan(&text), 2.0, &mut bench, &AtomicBool::new(false), &mut |_| Ok(())).expect("it starts");
+        bench.0.iter().map(|spec| spec.timeout_seconds).collect::<Vec<_>>()
+    };
+    let block = "device = \"block\"\npath = \"/dev/sdx\"";
+    assert_eq!(limit("", ""), [60.0]);
+    assert_eq!(limit(block, ""), [1800.0]);
+    assert_eq!(limit(block, "trial_timeout = \"5s\""), [60.0]);
 }

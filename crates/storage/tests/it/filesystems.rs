@@ -70,6 +70,16 @@ fn every_preset_takes_effect() {
     });
 }
 
+/// A probe that was killed while it wrote inode tables left a block device to nobody.
+#[test]
+fn what_a_device_is_probed_by_is_made_at_once_and_stays_as_it_is() {
+    alone(|world| {
+        let mounted = world.provision(&settings("xfs").plain()).expect("made");
+        assert_eq!(mounted.ineffective, Vec::<String>::new());
+        mounted.tear_down().expect("taken away");
+    });
+}
+
 #[test]
 fn what_the_presets_say_is_what_the_kernel_shows() {
     alone(|world| {
