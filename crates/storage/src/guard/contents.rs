@@ -14,7 +14,7 @@ const END_BYTES: u64 = 16 << 20;
 /// Looked at between the ends.
 const SAMPLES: u64 = 4096;
 const SAMPLE_BYTES: u64 = 4096;
-/// A device up to this size is read as a whole. A drive of 150 MB/s reads it in 2 s, which 4,096 seeks would take, too.
+/// A device up to this size is read as a whole. A drive of 150 MB/s reads it in 2 s; 4,096 samples take it ten times as long.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of what was found that are shown.
