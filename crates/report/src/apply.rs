@@ -86,7 +86,10 @@ impl Installation {
         let servers = if self.files.is_empty() || self.fstab.is_empty() { "" } else { &servers };
         let has_version = self.files.iter().any(|(_, file)| file.path.contains(VERSION));
         let version = if has_version { format!(" {VERSION} is that of what is installed.") } else { String::new() };
-        format!("{DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds.{servers}{version}")
+        format!(
+            "{DEVICE} and {MOUNT_POINT} are placeholders, the device's for a name that stays (/dev/disk/by-id); mkfs destroys what a device \
+             holds.{servers}{version}"
+        )
     }
 
     /// What is asked of each device before anything is made on it.
@@ -96,6 +99,12 @@ impl Installation {
         devices.into_iter().map(|device| format!("wipefs --no-act {device}  # must say nothing: it is empty")).collect()
     }
 
+    /// Commands that mount what fstab has. Before that, what is moved there would lie on the disk below.
+    fn mounts(&self) -> Vec<String> {
+        let points = self.fstab.iter().filter_map(|line| line.split_whitespace().nth(1));
+        points.map(|point| format!("mkdir -p {point} && mount {point}")).collect()
+    }
+
     /// Titles and lines, in the order in which they are done.
     fn sections(&self) -> Vec<(String, String)> {
         let lines = |lines: &[String]| lines.iter().fold(String::new(), |text, line| text + &printable(line) + "\n");
@@ -103,6 +112,7 @@ impl Installation {
         let mut sections = vec![
             ("Make the filesystem".to_string(), lines(&[self.are_empty(), self.make.clone()].concat())),
             ("/etc/fstab".to_string(), lines(&self.fstab)),
+            ("Mount it".to_string(), lines(&self.mounts())),
         ];
         for (server, file) in &self.files {
             let text: Vec<String> = file.text.lines().map(String::from).collect();
@@ -181,7 +191,7 @@ fn storage(commands: &[String]) -> Installation {
     for command in &commands[..last] {
         let placed = placed(command);
         let first = command.split(' ').next().unwrap_or_default();
-        let is_plumbing = ["head", "dmsetup", "losetup", "#", "cd"].contains(&first) || first.contains('=');
+        let is_plumbing = ["head", "dmsetup", "losetup", "test", "#", "cd"].contains(&first) || first.contains('=');
         match fstab_line(&placed) {
             Some(line) => {
                 let point = line.split_whitespace().nth(1).unwrap_or_default().to_string();
@@ -215,13 +225,15 @@ fn placed(command: &str) -> String {
     text + rest
 }
 
-/// "mount -t TYPE -o OPTIONS SOURCE POINT" as fstab has it; none of any other command.
+/// "mount -t TYPE -o OPTIONS SOURCE POINT" as fstab has it; none of any other command. What lies on a device is checked at boot (its last field, 2):
+/// without a journal, or with one that mount does not replay, it is else mounted as a power cut left it, or not at all.
 fn fstab_line(command: &str) -> Option<String> {
     let words: Vec<&str> = command.split(' ').collect();
     let ["mount", "-t", kind, "-o", options, source, point] = words.as_slice() else { return None };
     // fstab has no quotes; a space in an option is written as its number (fstab(5)).
     let options = options.trim_matches('\'');
-    Some(format!("{source}  {point}  {kind}  {options}  0  0"))
+    let pass = if source.starts_with("/dev/") { 2 } else { 0 };
+    Some(format!("{source}  {point}  {kind}  {options}  0  {pass}"))
 }
 
 /// What the measurement says nothing about.
@@ -279,9 +291,34 @@ mod tests {
         assert_eq!(
             made.fstab,
             [
-                "/dev/DEVICE  /MOUNTPOINT  xfs  nosuid,nodev,noatime,logdev=/dev/LOG  0  0",
-                "/dev/WAL_DEVICE  /MOUNTPOINT-wal  ext4  nosuid,nodev  0  0"
+                "/dev/DEVICE  /MOUNTPOINT  xfs  nosuid,nodev,noatime,logdev=/dev/LOG  0  2",
+                "/dev/WAL_DEVICE  /MOUNTPOINT-wal  ext4  nosuid,nodev  0  2"
             ]
         );
+        let mounts = ["mkdir -p /MOUNTPOINT && mount /MOUNTPOINT", "mkdir -p /MOUNTPOINT-wal && mount /MOUNTPOINT-wal"];
+        assert_eq!(made.mounts(), mounts);
+    }
+
+    /// By a 0 there, ext2 was mounted after a power cut as that had left it, where it was measured with its check first, and JFS was not.
+    #[test]
+    fn what_lies_on_a_device_is_checked_at_boot() {
+        let pass = |command: &str| fstab_line(command).and_then(|line| line.chars().next_back());
+        for kind in ["ext2", "jfs", "xfs"] {
+            assert_eq!(pass(&format!("mount -t {kind} -o nosuid,nodev /dev/DEVICE /MOUNTPOINT")), Some('2'), "{kind}");
+        }
+        assert_eq!(pass("mount -t tmpfs -o nosuid,nodev,size=9 tmpfs /MOUNTPOINT"), Some('0'));
+        assert_eq!(pass("mkfs.ext4 -q -F /dev/DEVICE"), None);
+    }
+
+    /// Of a block device it is asked whether it is empty before mkfs, as it is here anyway.
+    #[test]
+    fn what_makes_a_device_has_no_line_of_the_study_alone() {
+        let made = storage(&[
+            "DEVICE=/dev/sdx".into(),
+            "test -z \"$(wipefs --no-act $DEVICE)\" || exit 1  # it holds something".into(),
+            "mkfs.xfs -q -f $DEVICE".into(),
+            "mount -t xfs -o nosuid,nodev $DEVICE $MOUNT".into(),
+        ]);
+        assert_eq!(made.make, ["mkfs.xfs -q -f /dev/DEVICE"]);
     }
 }

@@ -164,7 +164,15 @@ fn a_server_is_told_where_its_data_and_its_log_were() {
     assert!(text.contains("# /etc/server.conf\nversion = 7.1\ndata = /MOUNTPOINT/data\nlog = none\n"), "{text}");
     assert!(text.contains("stop one before its data are moved there"), "{text}");
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words}: {text}"));
-    let order = ["# First, for server\nmove-data\n", "# /etc/server.conf\n", "# Then, for server\ntest-it\n", "ask-it"];
+    let mounted = "# Mount it\nmkdir -p /MOUNTPOINT && mount /MOUNTPOINT\n";
+    let order = [
+        "# /etc/fstab\n",
+        mounted,
+        "# First, for server\nmove-data\n",
+        "# /etc/server.conf\n",
+        "# Then, for server\ntest-it\n",
+        "ask-it",
+    ];
     assert!(order.map(at).is_sorted(), "{text}");
     // A log on a volume of its own was measured there: mkfs and fstab alone would leave that volume empty.
     let text = of_server(|scenario, _| scenario.settings["volumes"] = json!({ "wal": {} }));
