@@ -60,7 +60,7 @@ impl Volumes {
             let of_volume = storage::commands(settings).into_iter();
             lines.extend(of_volume.map(|line| {
                 line.replace("LOG", &format!("{upper}_LOG"))
-                    .replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name}"))
+                    .replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name} && mkdir -p ${upper}"))
                     .replace("$MOUNT", &format!("${upper}"))
                     .replace("DEVICE", &format!("{upper}_DEVICE"))
                     .replace("device-", &format!("{name}-"))
@@ -141,6 +141,8 @@ mod tests {
         let (data, wal) = lines.split_at(lines.len() / 2);
         assert!(data.iter().all(|line| !wal.contains(line)), "{lines:#?}");
         for wanted in [
+            // Nobody has such a folder, unlike the data's.
+            "WAL=/mnt-wal && mkdir -p $WAL",
             "WAL_LOG=$(losetup --find --show --direct-io=on wal-log-134217728.img)",
             "WAL_LOG=/dev/mapper/surefoot-wal-delay-log",
             "mkfs.xfs -q -f -K -l logdev=$WAL_LOG $WAL_DEVICE",

@@ -33,7 +33,11 @@ pub fn commands(settings: &StorageSettings) -> Vec<String> {
     }
     match (settings.device, &settings.path) {
         (Device::Dir, Some(path)) => return vec![format!("cd {}", quoted(&path.to_string_lossy()))],
-        (Device::Block, Some(path)) => lines.push(format!("DEVICE={}", quoted(&path.to_string_lossy()))),
+        (Device::Block, Some(path)) => {
+            lines.push(format!("DEVICE={}", quoted(&path.to_string_lossy())));
+            // Elsewhere that name may be another disk's, and mkfs is told to ask nothing.
+            lines.push("test -z \"$(wipefs --no-act $DEVICE)\" || exit 1  # it holds something".into());
+        }
         // No standard program is such a disk, so it is said, not commanded.
         (Device::Virtual, _) => lines.push(format!("# DEVICE is a {}", virtual_disk::describe(settings))),
         _ => {}
@@ -140,6 +144,18 @@ mod tests {
             mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -b 4096 -J device=$LOG $DEVICE
             mount -t ext4 -o nosuid,nodev $DEVICE $MOUNT"#]]
         .assert_eq(&commands(&settings).join("\n"));
+    }
+
+    /// On another machine its name may be another disk's, which mkfs overwrote without a question.
+    #[test]
+    fn a_block_device_is_asked_whether_it_is_empty_before_mkfs() {
+        let settings =
+            StorageSettings { device: Device::Block, path: Some("/dev/sdx".into()), ..StorageSettings::default() };
+        let lines = commands(&settings);
+        let at = |begin: &str| lines.iter().position(|line| line.starts_with(begin)).expect(begin);
+        let [device, asked, made] =
+            ["DEVICE=/dev/sdx", "test -z \"$(wipefs --no-act $DEVICE)\" || exit 1", "mkfs.ext4 "].map(at);
+        assert!(device < asked && asked < made, "{lines:#?}");
     }
 
     #[test]
