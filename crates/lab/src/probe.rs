@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use storage::Device;
+use study::Order;
 use study::trial_spec::Ineffective;
 use workloads::probe::{KIND, Settings};
 
@@ -54,12 +55,17 @@ pub fn probe(
     for family in families.iter().take(PROBES_MAX) {
         let spec = spec(plan, family, share);
         let mut figures = BTreeMap::new();
-        let end = bench.run(&spec, interrupted, &mut |record| {
+        let mut hear = |record: Record| {
             if let Record::Run(run) = record {
                 let of_probe = run.metrics.into_iter().filter(|measured| is_of_probe(&measured.metric.name));
                 figures.extend(of_probe.map(|measured| (measured.metric.name.to_string(), measured.value)));
             }
-        })?;
+        };
+        let end = match plan.drawn.order {
+            Order::Blocks => bench.run(&spec, interrupted, &mut hear)?,
+            // Where trials have their images: anywhere else it would have to write one first.
+            Order::Turns => bench.run_by_turns(&[spec], &[], interrupted, &mut |_, record| hear(record))?.remove(0),
+        };
         let failure = match end {
             End::Finished => None,
             End::Failed(failure) => Some(format!("{}: {}", failure.step, failure.causes.join(": "))),

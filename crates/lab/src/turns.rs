@@ -70,14 +70,14 @@ pub(crate) fn run_seconds(scenario: &PlannedScenario) -> Option<f64> {
     workloads::settings(&scenario.workload, &scenario.parameters)?.run_seconds()
 }
 
-/// The places in the work folder that trials have: the folder itself, or a slot for each that is up.
+/// The places in the work folder that trials have: the folder itself, or by turns a slot for each that is up, be it a single one.
 ///
 /// # Errors
 /// When one can't be made.
 pub fn places(plan: &Plan, work: &Work) -> Result<Vec<Work>, sandbox::work::Error> {
-    match groups::up_max_of(plan) {
-        1 => Ok(vec![work.clone()]),
-        count => (0..count).map(|slot| work.slot(slot)).collect(),
+    match plan.drawn.order {
+        Order::Blocks => Ok(vec![work.clone()]),
+        Order::Turns => (0..groups::up_max_of(plan)).map(|slot| work.slot(slot)).collect(),
     }
 }
 

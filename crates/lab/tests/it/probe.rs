@@ -3,11 +3,14 @@
 use crate::{plan, text};
 use crash::plan::TrialSpec;
 use lab::bench::simulated::Simulated;
-use lab::bench::{Bench, End, Error};
+use lab::bench::{Bench, End, Ends, Error, Sink};
 use lab::probe::{probe, seconds};
+use lab::turns::places;
 use ledger::model::Probe;
 use observe::record::Record;
+use sandbox::work::{Holder, Work};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 fn found(text: &str, bench: &mut Simulated) -> Vec<Probe> {
@@ -68,13 +71,19 @@ fn the_time_is_a_twentieth_of_the_study_unless_it_says_otherwise() {
     assert_eq!([of("probe = \"0s\"", 3600.0), of("probe = \"30s\"", 1.0)], [None, Some(30.0)]);
 }
 
-/// Keeps what it is asked for.
-struct Asked(Vec<TrialSpec>);
+/// Keeps what it is asked for, and whether by turns.
+#[derive(Default)]
+struct Asked(Vec<(TrialSpec, bool)>);
 
 impl Bench for Asked {
     fn run(&mut self, spec: &TrialSpec, _: &AtomicBool, _: &mut dyn FnMut(Record)) -> Result<End, Error> {
-        self.0.push(spec.clone());
+        self.0.push((spec.clone(), false));
         Ok(End::Finished)
+    }
+
+    fn run_by_turns(&mut self, specs: &[TrialSpec], _: &[usize], _: &AtomicBool, _: Sink) -> Ends {
+        self.0.extend(specs.iter().map(|spec| (spec.clone(), true)));
+        Ok(vec![End::Finished; specs.len()])
     }
 
     fn now(&self) -> f64 {
@@ -86,17 +95,36 @@ impl Bench for Asked {
     }
 }
 
+fn asked(text: &str) -> Vec<(TrialSpec, bool)> {
+    let mut bench = Asked::default();
+    probe(&plan(text), 2.0, &mut bench, &AtomicBool::new(false), &mut |_| Ok(())).expect("it starts");
+    bench.0
+}
+
 /// A probe that was killed leaves a block device to nobody: each trial that followed was refused.
 #[test]
 fn a_probe_of_a_block_device_has_the_time_of_a_trial() {
     let limit = |storage: &str, design: &str| {
         let text = text(&["ext4"], design).replace("[storage]\n", &format!("[storage]\n{storage}\n"));
-        let mut bench = Asked(Vec::new());
-        probe(&plan(&text), 2.0, &mut bench, &AtomicBool::new(false), &mut |_| Ok(())).expect("it starts");
-        bench.0.iter().map(|spec| spec.timeout_seconds).collect::<Vec<_>>()
+        asked(&text).iter().map(|(spec, _)| spec.timeout_seconds).collect::<Vec<_>>()
     };
     let block = "device = \"block\"\npath = \"/dev/sdx\"";
     assert_eq!(limit("", ""), [60.0]);
     assert_eq!(limit(block, ""), [1800.0]);
     assert_eq!(limit(block, "trial_timeout = \"5s\""), [60.0]);
+}
+
+/// By turns it had to write an image of its own within its minute, for which there may be no room, and failed where the disk was too slow for that.
+#[test]
+fn a_probe_is_made_where_the_trials_have_their_images() {
+    let is_by_turns =
+        |design: &str| asked(&text(&["ext4", "xfs"], design)).iter().map(|(_, turns)| *turns).collect::<Vec<_>>();
+    assert_eq!(is_by_turns("order = \"turns\""), [true]);
+    assert_eq!(is_by_turns("order = \"blocks\""), [false]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let work = Work::own(&folder.path().join("work"), &Holder::this_process(None)).expect("it is nobody's");
+    let of_one = plan(&text(&["ext4"], "order = \"turns\"\ncontrol = false"));
+    let places = places(&of_one, &work).expect("they can be made");
+    let images: Vec<PathBuf> = places.iter().map(Work::images).collect();
+    assert_eq!(images, [work.slot(0).expect("it can be made").images()], "of one scenario, too");
 }
