@@ -236,9 +236,16 @@ pub fn disk_below_loop(device: &str) -> Option<String> {
     disk_under(Path::new(file.trim_end_matches('\n')))
 }
 
-/// One of a device's settings: `queue/scheduler`, `device/model`, `size`.
+/// One of a device's settings: `queue/scheduler`, `device/model`, `size`. A partition has its disk's where it has none of its own.
 pub fn attribute(device: &str, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(class(device).join(name)).ok()?;
+    attribute_in(Path::new(CLASS), device, name)
+}
+
+fn attribute_in(class: &Path, device: &str, name: &str) -> Option<String> {
+    let folder = class.join(in_sysfs(device));
+    let disk = Some(folder.join("..")).filter(|_| folder.join("partition").exists());
+    let text =
+        std::iter::once(folder).chain(disk).find_map(|folder| std::fs::read_to_string(folder.join(name)).ok())?;
     Some(text.trim().to_string()).filter(|text| !text.is_empty())
 }
 

@@ -172,6 +172,29 @@ fn a_device_that_nobody_counts_does_not_rest() {
     assert_eq!(Counters::read_in(class.path(), "sda1"), None, "as its disk");
 }
 
+/// That its disk takes no discards was nowhere: `discard = true` on a partition was called in effect.
+#[test]
+fn a_partition_has_its_disks_queue() {
+    let class = tempfile::tempdir().expect("a folder");
+    let part = class.path().join("devices/sda/sda1");
+    std::fs::create_dir_all(class.path().join("devices/sda/queue"))
+        .and_then(|()| std::fs::create_dir(&part))
+        .expect("made");
+    for (file, text) in
+        [("queue/discard_max_bytes", "0\n"), ("size", "80\n"), ("sda1/partition", "1\n"), ("sda1/size", "8\n")]
+    {
+        std::fs::write(class.path().join("devices/sda").join(file), text).expect("written");
+    }
+    for (name, folder) in [("sda", "devices/sda"), ("sda1", "devices/sda/sda1")] {
+        std::os::unix::fs::symlink(class.path().join(folder), class.path().join(name)).expect("linked");
+    }
+    let found = |device: &str, name: &str| attribute_in(class.path(), device, name);
+    for device in ["sda", "sda1"] {
+        assert_eq!(found(device, "queue/discard_max_bytes").as_deref(), Some("0"), "{device}");
+    }
+    assert_eq!((found("sda1", "size").as_deref(), found("sda", "partition")), (Some("8"), None));
+}
+
 #[test]
 fn what_requests_took_is_not_known_of_a_partition() {
     let devices: [(&str, [u64; 5], &[&str]); 1] = [("sda1", [1, 10, 100, 0, 0], &[])];
