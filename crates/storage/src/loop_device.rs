@@ -90,6 +90,8 @@ impl LoopDevice {
                     // Who said of this device that it has no volatile cache said it for all that come after; without
                     // flushes nothing would be what it is taken for. Where it can't be written nobody has.
                     let _ = describe_cache(&path, VOLATILE_CACHE);
+                    // Kernels since 6.8 that forbid writing to mounted devices mount none that is open for it.
+                    let file = File::open(&path).map_err(Error::file("open", &path))?;
                     return Ok(LoopDevice { path, name, file });
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
@@ -294,6 +296,21 @@ mod tests {
             drop((device, backing));
             assert_eq!(lasting_holder(&image), None);
         }
+    }
+
+    /// By a kernel that forbids writing to mounted devices (`bdev_allow_write_mounted=0`) each mount was refused.
+    #[test]
+    fn an_attached_device_is_held_for_reading_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device.img");
+        std::fs::write(&image, vec![7; 1 << 20]).expect("written");
+        let device = attach(&image, None).expect("attached");
+        let flags = nix::fcntl::fcntl(&device.file, nix::fcntl::FcntlArg::F_GETFL).expect("it has flags");
+        assert_eq!(flags & libc::O_ACCMODE, libc::O_RDONLY);
+        device.forget().expect("its caches");
+        File::options().write(true).open(&device.path).expect("others may write to it");
+        drop(device);
+        assert_eq!(lasting_holder(&image), None);
     }
 
     #[test]
