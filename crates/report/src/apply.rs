@@ -196,7 +196,10 @@ fn storage(commands: &[String]) -> Installation {
             Some(line) => {
                 let point = line.split_whitespace().nth(1).unwrap_or_default().to_string();
                 let options = line.split_whitespace().nth(3).unwrap_or_default();
-                made.checks.push(format!("findmnt -no SOURCE,FSTYPE,OPTIONS {point}  # must show {options}"));
+                // It shows no defaults, as `strictatime` and `data=ordered` are.
+                made.checks.push(format!(
+                    "findmnt -no SOURCE,FSTYPE,OPTIONS {point}  # must show {options}, but for the kernel's defaults"
+                ));
                 made.fstab.push(line);
             }
             None if !is_plumbing => made.make.push(placed),
@@ -297,6 +300,10 @@ mod tests {
         );
         let mounts = ["mkdir -p /MOUNTPOINT && mount /MOUNTPOINT", "mkdir -p /MOUNTPOINT-wal && mount /MOUNTPOINT-wal"];
         assert_eq!(made.mounts(), mounts);
+        assert_eq!(
+            made.checks[1],
+            "findmnt -no SOURCE,FSTYPE,OPTIONS /MOUNTPOINT-wal  # must show nosuid,nodev, but for the kernel's defaults"
+        );
     }
 
     /// By a 0 there, ext2 was mounted after a power cut as that had left it, where it was measured with its check first, and JFS was not.
