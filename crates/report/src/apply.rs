@@ -9,6 +9,7 @@ mod warnings;
 use crate::document::{Block, printable};
 use crate::input::{Error, Input};
 use crate::number::{span, words};
+use crate::warnings::filled_bytes;
 use ledger::model::{Contents, RunRow, Scenario, Trial, TrialState};
 use serde_json::Value;
 use settings::configuration::{Configuration, Setup};
@@ -256,6 +257,7 @@ fn unmeasured(contents: &Contents, scenario: &Scenario, trial: &Trial) -> Vec<St
     let runs = contents.runs.iter().filter(|run| !run.warm_up && run.trial == trial.id);
     let longest = runs.clone().map(|run: &RunRow| run.seconds).fold(0.0, f64::max);
     let used = runs.filter_map(|run| run.metrics.get("space_used_bytes").copied()).fold(0.0, f64::max);
+    let used = (used - filled_bytes(scenario)).max(0.0);
     if longest > 0.0 {
         let data = format!(", and other data than {} of it", format_bytes(used as u64));
         let data = if used > 0.0 { data.as_str() } else { "" };

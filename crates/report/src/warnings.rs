@@ -380,7 +380,7 @@ fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
 }
 
 /// What `storage.fill` wrote at least before the data, where the study says how large the device is: no load reads it.
-fn filled_bytes(scenario: &Scenario) -> f64 {
+pub fn filled_bytes(scenario: &Scenario) -> f64 {
     let storage = &scenario.settings["storage"];
     let is_sized = storage["device"] == "loop" || storage["device"] == "virtual";
     let filled = || Some(storage["fill"].as_f64()? * storage["size"].as_f64()? * FILLED_MIN);

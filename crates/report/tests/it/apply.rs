@@ -196,6 +196,24 @@ fn a_setting_that_is_refused_now_is_named() {
     assert!(text.contains(said), "{text}");
 }
 
+/// Half of a device of 4 GiB, filled before, seemed to be the load's data.
+#[test]
+fn what_a_fill_wrote_is_no_data_of_the_load() {
+    let data = |fill: f64| {
+        let input = input(|contents| {
+            let storage = &mut contents.scenarios[0].settings["storage"];
+            (storage["size"], storage["fill"]) = (json!(4e9), json!(fill));
+            contents.runs.iter_mut().for_each(|run| {
+                run.metrics.insert("space_used_bytes".into(), 3e9);
+            });
+        });
+        let text = applied(&input, "ext4");
+        text.lines().find_map(|line| Some(line.split_once("and other data than ")?.1.to_string()))
+    };
+    assert_eq!(data(0.0).as_deref(), Some("2.8GiB of it"));
+    assert_eq!(data(0.5).as_deref(), Some("1.1GiB of it"));
+}
+
 /// A trial that failed before its server was up tells no version.
 #[test]
 fn a_trial_that_finished_is_read_before_one_that_failed() {
