@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// A short path, because a socket's may have 108 bytes at most.
 const FOLDER: &str = "/run/surefoot";
 
+/// Where servers have their shared memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 /// Sockets, configuration and messages: a few files.
 const TMPFS_OPTIONS: &str = "size=64m,mode=755";
 
@@ -43,7 +46,9 @@ impl Stage {
             isolation::lay_tmpfs(&folder, TMPFS_OPTIONS)?;
         }
         // Shared-memory segments of a killed server go with the namespace.
-        let own_shared_memory = isolation::has_namespaces() && isolation::lay_tmpfs("/dev/shm".as_ref(), "").is_ok();
+        let own_shared_memory = isolation::has_namespaces()
+            && !is_in_shared_memory(work.folder())
+            && isolation::lay_tmpfs(SHARED_MEMORY.as_ref(), "").is_ok();
         Ok(Stage { folder, bound: Vec::new(), mounted, own_shared_memory })
     }
 
@@ -112,6 +117,13 @@ pub fn data_name(service: &str) -> String {
     format!("{service}-data")
 }
 
+/// Whether a real path would be hidden by what lies on the shared memory. Of a work folder there, all that is mounted in it would be: a server's data
+/// would be made in memory, in place of the filesystem under test.
+fn is_in_shared_memory(folder: &Path) -> bool {
+    let shared = Path::new(SHARED_MEMORY);
+    folder.starts_with(shared.canonicalize().as_deref().unwrap_or(shared))
+}
+
 /// Makes a folder a user's own; one that is, is not written.
 fn give(path: &Path, owner: Option<&User>) -> io::Result<()> {
     const MODE: u32 = 0o700;
@@ -132,12 +144,27 @@ impl Drop for Stage {
             let _ = isolation::detach(path);
         }
         if self.own_shared_memory {
-            let _ = isolation::detach("/dev/shm".as_ref());
+            let _ = isolation::detach(SHARED_MEMORY.as_ref());
         }
         if self.mounted {
             let _ = isolation::detach(&self.folder);
         } else {
             let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With `--work /dev/shm/w` each filesystem under a server was measured as one and the same tmpfs.
+    #[test]
+    fn a_work_folder_in_shared_memory_is_not_hidden() {
+        let shared = Path::new(SHARED_MEMORY).canonicalize().unwrap_or_else(|_| SHARED_MEMORY.into());
+        assert!(is_in_shared_memory(&shared.join("work/slots/0")));
+        for elsewhere in ["/dev/shmem/work", "/var/tmp/dev/shm", "/"] {
+            assert!(!is_in_shared_memory(Path::new(elsewhere)), "{elsewhere}");
         }
     }
 }
