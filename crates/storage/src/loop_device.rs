@@ -3,7 +3,7 @@
 //! A device carries the autoclear flag: it detaches by itself when its last user goes, be that a mount, a program or
 //! this process, whatever ended it.
 
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use crate::linux;
 use nix::errno::Errno;
 use std::fs::{File, OpenOptions};
@@ -84,7 +84,7 @@ impl LoopDevice {
             }
             let name = format!("loop{number}");
             let path = Path::new("/dev").join(&name);
-            let file = OpenOptions::new().read(true).write(true).open(&path).map_err(Error::file("open", &path))?;
+            let file = OpenOptions::new().read(true).write(true).open(&path).map_err(|error| unopened(&path, error))?;
             match configure(&file, backing, sector_bytes) {
                 Ok(()) => {
                     // Who said of this device that it has no volatile cache said it for all that come after; without
@@ -145,6 +145,15 @@ fn restore_cache(device: &Path) {
         // Who may not write to it is no owner of it, and was none before.
         let _ = describe_cache(device, VOLATILE_CACHE);
     }
+}
+
+/// A container has the nodes that were there when it was started, also one that may make devices.
+fn unopened(path: &Path, error: io::Error) -> Error {
+    if error.kind() != io::ErrorKind::NotFound {
+        return Error::file("open", path)(error);
+    }
+    let remedy = "of a container, start it with this machine's devices, too: -v /dev:/dev";
+    Missing::new(format!("there is no {}", path.display()), remedy).into()
 }
 
 /// Opens what is to be attached.
@@ -266,6 +275,14 @@ mod tests {
     fn the_kernels_structures_have_their_sizes() {
         assert_eq!(size_of::<LoopInfo>(), 232);
         assert_eq!(size_of::<LoopConfig>(), 304);
+    }
+
+    /// With --privileged alone a container has no node for the kernel's next loop device.
+    #[test]
+    fn a_node_that_a_container_lacks_is_told_with_the_way_to_it() {
+        let missing = unopened(Path::new("/dev/loop8"), io::ErrorKind::NotFound.into());
+        assert!(missing.is_missing() && missing.to_string().ends_with("-v /dev:/dev"), "{missing}");
+        assert!(!unopened(Path::new("/dev/loop8"), io::ErrorKind::PermissionDenied.into()).is_missing());
     }
 
     #[test]
