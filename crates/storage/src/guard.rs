@@ -215,6 +215,12 @@ pub(crate) fn clear_block(settings: &StorageSettings, images: &Path) -> Result<C
         return Err(refused(reason));
     }
     let is_named = settings.wipe.as_ref().is_some_and(|wipe| Path::new(wipe).as_os_str() == path.as_os_str());
+    // The kernel gives its names anew at each start; links, as those of /dev/disk/by-id, lead to the same disk.
+    if is_named && path == real && leftovers::are_of_another(images, path, leftovers::disk(path)) {
+        let mut refusal = Refusal::new(path, "is another disk than this study had by that name");
+        refusal.hint = Some("name the right one as /dev/disk/by-id has it, where names stay".into());
+        return Err(Error::Refused(refusal));
+    }
     if !is_named
         && !leftovers::are_all(images, &real, &device, bytes)?
         && let Some(contents) = contents(&real, &device, bytes)?

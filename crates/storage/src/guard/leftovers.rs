@@ -19,6 +19,9 @@ const NOTE_BYTES_MAX: u64 = 4096;
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
 struct Note {
     device: PathBuf,
+    /// Which disk had that name, where it told.
+    #[serde(default)]
+    disk: Option<String>,
     bytes: u64,
     seed: u64,
     sha256: String,
@@ -28,7 +31,7 @@ struct Note {
 pub(super) fn note(folder: &Path, path: &Path, device: &File, bytes: u64) -> Result<(), Error> {
     let look = Look::new(bytes)?;
     let sha256 = look.digest(device).map_err(Error::file("read", path))?;
-    let note = Note { device: path.into(), bytes, seed: look.seed(), sha256 };
+    let note = Note { device: path.into(), disk: disk(path), bytes, seed: look.seed(), sha256 };
     image::claim(folder)?;
     let (target, partial) = (file(folder, path, "left"), file(folder, path, "partial"));
     let _ = std::fs::remove_file(&partial);
@@ -50,6 +53,20 @@ pub(super) fn are_all(folder: &Path, path: &Path, device: &File, bytes: u64) -> 
     Ok(found == note.sha256)
 }
 
+/// Whether the study's last trial by this name was on another disk than this one.
+pub(super) fn are_of_another(folder: &Path, path: &Path, disk: Option<String>) -> bool {
+    let noted = image::is_ours(folder).then(|| read(&file(folder, path, "left"))).flatten();
+    let before = noted.filter(|note| note.device == path).and_then(|note| note.disk);
+    before.zip(disk).is_some_and(|(before, now)| before != now)
+}
+
+/// What stays with a disk, whatever the kernel calls it: by NVMe, SCSI and SATA, virtio, or the device mapper.
+pub(super) fn disk(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let files = ["wwid", "device/wwid", "serial", "device/serial", "dm/uuid"];
+    files.iter().find_map(|file| observe::disk::attribute(name, file))
+}
+
 fn read(path: &Path) -> Option<Note> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
     image::is_private(&file.metadata().ok()?).then_some(())?;
@@ -61,4 +78,24 @@ fn read(path: &Path) -> Option<Note> {
 fn file(folder: &Path, device: &Path, extension: &str) -> PathBuf {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
     folder.join(format!("on-{name}.{extension}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_disk_by_the_same_name_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let images = folder.path().join("images");
+        image::claim(&images).expect("a folder of ours");
+        let path = Path::new("/dev/sdx");
+        let is_another = |disk: Option<&str>| are_of_another(&images, path, disk.map(String::from));
+        assert!(!is_another(Some("naa.2")), "nothing is noted");
+        let noted = |disk: &str| format!(r#"{{"device":"/dev/sdx",{disk}"bytes":7,"seed":1,"sha256":""}}"#);
+        std::fs::write(file(&images, path, "left"), noted(r#""disk":"naa.1","#)).expect("written");
+        assert_eq!([Some("naa.1"), Some("naa.2"), None].map(is_another), [false, true, false]);
+        std::fs::write(file(&images, path, "left"), noted("")).expect("written");
+        assert!(!is_another(Some("naa.2")), "an older note knows no disk");
+    }
 }
