@@ -224,6 +224,9 @@ mod tests {
     }
 
     proptest! {
+        // Up to 20,000 rows a case, made twice.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn primary_keys_are_unique_and_rows_follow_the_seed(seed in any::<u64>(), factor in 0.0001f64..2.0) {
             for table in &TABLES {
