@@ -30,7 +30,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all pdf package package-check record-release demo demo-guest test test-benchmarks test-all-else lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
+.PHONY: all pdf package package-check record-release demo demo-guest test test-benchmarks test-devices test-units test-computing test-end-to-end lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked -p surefoot
@@ -64,22 +64,34 @@ demo-guest: packages-guest all
 
 # Clippy compiles our own crates here and refuses what `make lint` would: a check of its own would go over all dependencies once more, as
 # cargo shares nothing between a check and a build. What clippy built serves no other build, so it is not built in pieces that could be
-# used again. Most tests wait, so more of them run at a time than there are cores, and the benchmarks, on small inputs, run beside them;
-# the end-to-end tests after both, as a mount of one is in each namespace that another makes meanwhile, and searches have seconds.
+# used again. Most tests wait, so more of them run at a time than there are cores. Those that start servers, mount or have little time
+# run first, each kind beside the others; then the end-to-end tests, which wait a quarter of their time, and those that only compute beside
+# them: at the lowest priority, as searches have seconds. Nothing that mounts outside of a namespace runs beside the end-to-end tests: such
+# a mount is in each namespace that another makes meanwhile.
 TEST = CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=6 \
   cargo test --workspace --locked
+# What runs beside others says nothing until it is over, and all of it where it failed.
+define aside
+	@mkdir -p target
+	@$(1) > target/$@.log 2>&1 || { cat target/$@.log; exit 1; }
+	@grep -E 'Running|Doc-tests|test result' target/$@.log
+endef
 test: packages-test check-freebsd
 	cargo fmt --all --check
 	$(TEST) --no-run
-	$(MAKE) --no-print-directory --jobs=2 test-benchmarks test-all-else
-	$(TEST) --test end_to_end
+	$(MAKE) --no-print-directory --jobs=3 test-benchmarks test-devices test-units
+	$(MAKE) --no-print-directory --jobs=2 test-computing test-end-to-end
 test-benchmarks:
-	@mkdir -p target
-	$(TEST) --bench '*' > target/benchmarks.log 2>&1 || { cat target/benchmarks.log; exit 1; }
-# No other test target's name begins with an e.
-test-all-else:
-	$(TEST) --lib --bins --test '[!e]*'
-	$(TEST) --doc
+	$(call aside,$(TEST) --bench '*')
+# Whatever begins neither with an e nor with an i: real devices, the command's documents, the guest's program. The doc tests with them.
+test-devices:
+	$(call aside,{ $(TEST) --test '[!ei]*' && $(TEST) --doc; })
+test-units:
+	$(TEST) --lib --bins
+test-computing:
+	$(call aside,nice -n 19 env $(TEST) --test it)
+test-end-to-end:
+	$(TEST) --test end_to_end
 
 # The same lints without a build, for the time before a commit.
 lint:
