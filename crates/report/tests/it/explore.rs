@@ -15,7 +15,12 @@ const CACHE: &str = "workload.oltp.cache_size";
 
 /// What the section shows at an address; `None` without a browser.
 fn explored(name: &str, input: &Input, hash: &str) -> Option<Explored> {
-    let opened = open_at(&write(name, &report::html(input)), hash)?;
+    explored_page(name, &report::html(input), hash)
+}
+
+/// As [`explored`], of a page that is made already.
+fn explored_page(name: &str, html: &str, hash: &str) -> Option<Explored> {
+    let opened = open_at(&write(name, html), hash)?;
     assert_eq!(opened.console, "");
     let Opened { dom, .. } = opened;
     assert!(dom.contains("data-explore=\"ready\"") && !dom.contains("data-error="), "the script failed at {hash}");
@@ -78,8 +83,7 @@ fn text(html: &str) -> String {
 }
 
 /// A scenario of the JSON answer.
-fn answered(input: &Input, label: &str) -> Value {
-    let json = export::json(input);
+fn answered(json: &Value, label: &str) -> Value {
     let found = json["workloads"][0]["scenarios"].as_array().expect("rows").iter().find(|row| row["scenario"] == label);
     found.unwrap_or_else(|| panic!("no {label}")).clone()
 }
@@ -89,10 +93,11 @@ fn points_are_those_of_the_answer() {
     let input = fixture::input(&fixture::filesystems_and_buffers());
     let hash = format!("#view=compare&metric=transactions_per_second&x={FILESYSTEM}&series={CACHE}");
     let Some(shown) = explored("explore-compare.html", &input, &hash) else { return };
+    let json = export::json(&input);
     assert_eq!(shown.rows.len(), 7, "{:?}", shown.rows);
     for filesystem in ["ext4", "xfs", "btrfs"] {
         for cache in ["128M", "2G"] {
-            let answer = answered(&input, &format!("{filesystem} · {cache}"));
+            let answer = answered(&json, &format!("{filesystem} · {cache}"));
             let number = |name: &str| figure(answer[name].as_f64().unwrap());
             let row = shown.row(&[filesystem, cache]);
             assert_eq!(row[2..6], [number("geometric_mean"), number("low"), number("high"), "6".into()]);
@@ -109,9 +114,9 @@ fn points_are_those_of_the_answer() {
 
 #[test]
 fn levels_are_averaged_as_stats_does() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
     let means = |name: &str, factor: &str| -> Option<Vec<f64>> {
-        let shown = explored(name, &input, &format!("#view=compare&x={factor}&series="))?;
+        let shown = explored_page(name, &html, &format!("#view=compare&x={factor}&series="))?;
         let table = part(&shown.dom, "table", "</table>").to_string();
         let rows = table.split("<tr>").skip(2).map(|row| {
             let value = row.split("data-v=\"").nth(1).expect("a figure").split('"').next().expect("an end");
@@ -130,10 +135,10 @@ fn levels_are_averaged_as_stats_does() {
 
 #[test]
 fn lines_join_levels_that_are_numbers_and_no_others() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
     for (x, series, lines) in [(CACHE, FILESYSTEM, 3), (FILESYSTEM, CACHE, 0)] {
         let hash = format!("#view=compare&x={x}&series={series}");
-        let Some(shown) = explored("explore-lines.html", &input, &hash) else { return };
+        let Some(shown) = explored_page("explore-lines.html", &html, &hash) else { return };
         assert_eq!(shown.chart.matches("fill=\"none\"").count(), lines, "{x}");
     }
 }
@@ -183,7 +188,7 @@ fn where_trials_failed_both_heat_maps_hatch_the_same() {
     let hatched = part_of(&html, "id=\"heat-0\"", "</svg>").matches("stroke-opacity=\"0.55\"").count();
     assert!((1..6).contains(&hatched), "{hatched} cells");
     let hash = format!("#view=map&x={CACHE}&series={FILESYSTEM}");
-    let Some(shown) = explored("explore-map-holes.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-map-holes.html", &html, &hash) else { return };
     assert_eq!(shown.chart.matches("class=\"hatch\"").count(), hatched);
 }
 
@@ -195,10 +200,11 @@ fn figures_that_never_vary_are_told_apart_by_no_less_than_their_resolution() {
         row.values.fill(Some(1000.0 + 0.05 * at as f64));
     }
     let input = fixture::input(&table);
-    let resolution = data_of(&report::html(&input))["resolution"].as_f64().expect("a number");
+    let html = report::html(&input);
+    let resolution = data_of(&html)["resolution"].as_f64().expect("a number");
     assert!((resolution - stats::interval::RESOLUTION).abs() < 1e-9, "{resolution}");
     let hash = format!("#view=map&x={CACHE}&series={FILESYSTEM}");
-    let Some(shown) = explored("explore-map-alike.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-map-alike.html", &html, &hash) else { return };
     assert_eq!(shown.chart.matches("class=\"hatch\"").count(), 6);
 }
 
@@ -233,7 +239,7 @@ fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
     let html = report::html(&input);
     assert!(html.contains("btrfs · 2G (does not flush)"), "the fixture does not do what it says");
     let hash = format!("#view=compare&x={FILESYSTEM}&series={CACHE}");
-    let Some(shown) = explored("explore-holes.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-holes.html", &html, &hash) else { return };
     let failed = shown.row(&["xfs", "128M"]);
     assert_eq!((failed[2].as_str(), failed[7].as_str()), ("–", "6"));
     assert!(
@@ -243,7 +249,8 @@ fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
     );
     assert_eq!(shown.row(&["btrfs", "2G"]).last().unwrap(), "does not flush");
     assert!(shown.chart.contains("†") && shown.notes.contains("† does not flush"), "{}", shown.notes);
-    let map = explored("explore-holes.html", &input, &hash.replace("compare", "map")).expect("the browser is there");
+    let map =
+        explored_page("explore-holes.html", &html, &hash.replace("compare", "map")).expect("the browser is there");
     assert!(map.chart.contains(">failed</text>"));
 }
 
@@ -303,7 +310,7 @@ fn moments_of_a_run_are_marked_and_said() {
     assert!(panel.contains("Round 1: another level from 40 s; long flushes at 9 s."), "{panel}");
     assert!(html.contains("◆ on a dashed line: ") && html.contains("▲ on the axis: "), "both are in the legend");
     let hash = "#view=time&rate=transactions_per_second";
-    let Some(shown) = explored("explore-marks.html", &input, hash) else { return };
+    let Some(shown) = explored_page("explore-marks.html", &html, hash) else { return };
     assert!(
         shown.chart.contains("aria-label=\"xfs · 2G, round 1, 40 s: another level from here on\""),
         "{}",
@@ -317,11 +324,11 @@ fn moments_of_a_run_are_marked_and_said() {
 
 #[test]
 fn an_address_of_nonsense_shows_the_default() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
     let hash = "#view=%3Cscript%3E&metric=none&only.nothing=%&x=__proto__&only.storage.filesystem=reiserfs";
-    let Some(shown) = explored("explore-nonsense.html", &input, hash) else { return };
+    let Some(shown) = explored_page("explore-nonsense.html", &html, hash) else { return };
     assert!(shown.chart.contains("Nothing to draw"), "{}", shown.chart);
-    let shown = explored("explore-nonsense.html", &input, "#%&=&x=y=z").expect("the browser is there");
+    let shown = explored_page("explore-nonsense.html", &html, "#%&=&x=y=z").expect("the browser is there");
     assert_eq!(shown.rows.len(), 7);
 }
 
@@ -431,7 +438,7 @@ fn a_study_of_42_scenarios_makes_a_page_below_two_megabytes() {
         assert!(names.len() > 5 && different.len() == names.len(), "{chart}: {names:?}");
     }
     let hash = "#view=time&only.storage.filesystem=jfs";
-    let Some(shown) = explored("explore-42.html", &input, hash) else { return };
+    let Some(shown) = explored_page("explore-42.html", &html, hash) else { return };
     let rounds: std::collections::BTreeSet<&String> = shown.rows.iter().skip(1).map(|row| &row[1]).collect();
     let said = format!("Lines of {} of 20 runs a scenario, spread evenly.", rounds.len());
     assert!(shown.notes.contains(&said), "{said} {}", shown.notes);
@@ -449,9 +456,10 @@ fn a_workload_without_a_value_is_not_there_to_be_chosen() {
     };
     contents.scenarios.insert(0, other);
     let input = Input::new(contents, Default::default());
-    let data = data_of(&report::html(&input));
+    let html = report::html(&input);
+    let data = data_of(&html);
     let workloads = data["workloads"].as_array().expect("workloads");
     assert_eq!(workloads.iter().map(|one| one["name"].as_str()).collect::<Vec<_>>(), [Some("oltp")]);
-    let Some(shown) = explored("explore-one-of-two.html", &input, "") else { return };
+    let Some(shown) = explored_page("explore-one-of-two.html", &html, "") else { return };
     assert!(shown.summary.contains("with 3,886 1/s"), "{}", shown.summary);
 }

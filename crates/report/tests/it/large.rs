@@ -16,9 +16,9 @@ struct Size {
     runs: usize,
 }
 
-/// `LEDGER_SHAPE=20,50,100` measures another size: scenarios, rounds, runs a trial.
+/// More runs than a chart has lines for, and no more of them. `LEDGER_SHAPE=20,50,100` measures another size: scenarios, rounds, runs a trial.
 fn size() -> Size {
-    let shape = std::env::var("LEDGER_SHAPE").unwrap_or("8,40,5".into());
+    let shape = std::env::var("LEDGER_SHAPE").unwrap_or("8,40,2".into());
     let numbers: Vec<usize> =
         shape.split(',').map(|number| number.parse().expect("LEDGER_SHAPE is three numbers")).collect();
     Size { scenarios: numbers[0], rounds: numbers[1], runs: numbers[2] }
