@@ -24,7 +24,6 @@ const NUMBERS: &[&str] = &[
 /// surefoot itself made up.
 const VERBS: &[(&str, &[&str])] = &[
     ("run", &["refused.toml", "--quiet"]),
-    ("resume", &["refused.toml", "--quiet"]),
     ("plan", &["small.toml"]),
     ("report", &["good.surefoot"]),
     ("replay", &["access.log", "http://127.0.0.1:9"]),
@@ -41,9 +40,11 @@ const VERBS: &[(&str, &[&str])] = &[
     ("doctor", &[]),
     ("list", &[]),
     ("init", &["new"]),
-    ("self-test", &["--quiet", "--work", "/proc/nowhere"]),
     ("clean", &[]),
 ];
+
+/// Verbs that have no options but those of another, and do with them what that does: numbers are tried there.
+const AS_ANOTHER: &[(&str, &str)] = &[("resume", "run"), ("self-test", "run")];
 
 /// What one option may take, after which it is ended: `replay` may go on for ever, at one request in 10^300 seconds.
 const TIME_MAX: Duration = Duration::from_secs(2);
@@ -57,6 +58,10 @@ fn no_number_of_any_option_is_a_panic() {
     let line = "h - - [28/Feb/2024:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
     world.write("access.log", format!("{line}{}", line.replace("00:00:00", "23:59:59")));
     world.surefoot(&["run", "small.toml", "--results", "good.surefoot", "--quiet"]).status(0);
+    for (verb, other) in AS_ANOTHER {
+        let (own, known) = (options(&world, verb), options(&world, other));
+        assert!(own.iter().all(|option| known.contains(option)), "`{verb}` has more than `{other}`: {own:?}");
+    }
     // Side by side: most of the time is spent on waiting for what is then ended.
     let of_verbs: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
         let threads = VERBS.iter().map(|(verb, arguments)| scope.spawn(|| tried(&world, verb, arguments)));

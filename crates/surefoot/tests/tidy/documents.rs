@@ -288,7 +288,8 @@ fn what_studies_say_of_themselves_can_be_planned() {
     let folder = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(root().join("studies"), folder.path().join("studies")).expect("a link");
     std::fs::write(folder.path().join("source.tar.xz"), "").expect("an archive");
-    let mut checked = 0;
+    let entries = || folder.path().read_dir().expect("the folder").count();
+    let (before, mut checked) = (entries(), 0);
     for (study, text) in studies() {
         for way in std::iter::once(format!("surefoot run {study}")).chain(ways(&study, &text)) {
             let plan =
@@ -298,11 +299,15 @@ fn what_studies_say_of_themselves_can_be_planned() {
             let said = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("sh starts");
             let (plan, errors) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
             assert!(said.status.success(), "{study}: `{way}`: {errors}");
+            let scenarios =
+                plan.split_once("scenarios (").and_then(|(_, rest)| rest.split(')').next()?.parse::<u32>().ok());
+            assert!(scenarios.is_some_and(|scenarios| scenarios > 0), "{study}: `{way}`: {plan}");
             assert!(!plan.contains("does not hold"), "{study}: `{way}`: {plan}");
             checked += 1;
         }
     }
     assert!(checked > 45, "{checked} commands");
+    assert_eq!(entries(), before, "plan touches nothing");
 }
 
 #[test]
