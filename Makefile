@@ -64,10 +64,10 @@ demo-guest: packages-guest all
 
 # Clippy compiles our own crates here and refuses what `make lint` would: a check of its own would go over all dependencies once more, as
 # cargo shares nothing between a check and a build. What clippy built serves no other build, so it is not built in pieces that could be
-# used again. Most tests wait, so more of them run at a time than there are cores. Those that start servers, mount or have little time
-# run first, each kind beside the others; then the end-to-end tests, which wait a quarter of their time, and those that only compute beside
-# them: at the lowest priority, as searches have seconds. Nothing that mounts outside of a namespace runs beside the end-to-end tests: such
-# a mount is in each namespace that another makes meanwhile.
+# used again. Most tests wait, so more of them run at a time than there are cores: first those that start servers, mount or have little
+# time, each kind beside the others, then the end-to-end tests. Nothing that mounts outside of a namespace runs beside the latter: such a
+# mount is in each namespace that another makes meanwhile. Those that only compute have what both leave, at the lowest priority, as
+# searches have seconds.
 TEST = CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=6 \
   cargo test --workspace --locked
 # What runs beside others says nothing until it is over, and all of it where it failed.
@@ -79,8 +79,7 @@ endef
 test: packages-test check-freebsd
 	cargo fmt --all --check
 	$(TEST) --no-run
-	$(MAKE) --no-print-directory --jobs=3 test-benchmarks test-devices test-units
-	$(MAKE) --no-print-directory --jobs=2 test-computing test-end-to-end
+	$(MAKE) --no-print-directory --jobs=4 test-computing test-end-to-end
 test-benchmarks:
 	$(call aside,$(TEST) --bench '*')
 # Whatever begins neither with an e nor with an i: real devices, the command's documents, the guest's program. The doc tests with them.
@@ -90,7 +89,7 @@ test-units:
 	$(TEST) --lib --bins
 test-computing:
 	$(call aside,nice -n 19 env $(TEST) --test it)
-test-end-to-end:
+test-end-to-end: test-benchmarks test-devices test-units
 	$(TEST) --test end_to_end
 
 # The same lints without a build, for the time before a commit.
