@@ -135,7 +135,7 @@ fn a_crashing_program_and_a_hanging_one_are_failed_trials() {
     let world = World::new();
     let study = |line: &str| {
         format!(
-            "name = \"c\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"320MiB\"\n\
+            "name = \"c\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"64MiB\"\n\
              [workload.command]\ncommand = [\"sh\", \"-c\", \"{line}\"]\nmetrics = {{ speed = \"regex:speed ([0-9]+); unit 1/s; more\" }}\n\
              [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\ntrial_timeout = \"3s\"\n"
         )

@@ -191,7 +191,7 @@ fn a_guest_writes_nothing_outside_its_work_folder() {
          for i in $(seq 500); do echo '{{\"record\":\"finished\"}}' >/dev/kmsg; done; echo escaped 0"
     );
     let study = format!(
-        "name = \"fence\"\n[storage]\nsize = \"320MiB\"\n[workload.command]\ncommand = [\"sh\", \"-c\", {script:?}]\n\
+        "name = \"fence\"\n[storage]\nsize = \"64MiB\"\n[workload.command]\ncommand = [\"sh\", \"-c\", {script:?}]\n\
          metrics = {{ seen = \"regex:seen ([0-9]); more\", inside = \"regex:inside ([0-9]); more\", written = \"regex:(?:written|escaped) ([0-9]); less\" }}\n\
          [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     );
@@ -291,7 +291,7 @@ fn a_guest_that_hangs_or_panics_is_ended_and_recorded() {
 
     let script = "echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger; sleep 60";
     let study = format!(
-        "name = \"panic\"\nbench = \"guest\"\n[storage]\nsize = \"320MiB\"\n[workload.command]\n\
+        "name = \"panic\"\nbench = \"guest\"\n[storage]\nsize = \"64MiB\"\n[workload.command]\n\
          command = [\"sh\", \"-c\", {script:?}]\n\
          metrics = {{ never = \"regex:never ([0-9]); more\" }}\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     );

@@ -133,7 +133,7 @@ fn a_trial_whose_processes_the_kernel_ended_has_failed() {
     world.write(
         "small.toml",
         format!(
-            "name = \"small\"\nquestion = \"?\"\nmemory = \"128MiB\"\n[storage]\nsize = \"320MiB\"\n{load}\
+            "name = \"small\"\nquestion = \"?\"\nmemory = \"128MiB\"\n[storage]\nsize = \"64MiB\"\n{load}\
              [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
         ),
     );
@@ -204,7 +204,7 @@ question = "How fast does dd write?"
 [factors]
 "storage.filesystem" = ["ext4", "ext2"]
 [storage]
-size = "320MiB"
+size = "64MiB"
 [workload.command]
 command = ["sh", "-c", "dd if=/dev/zero of={data}/file bs=64k count=100 conv=fsync 2>&1 && echo speed 123.5"]
 metrics = { speed = "regex:speed ([0-9.]+); unit MB/s; more" }
@@ -228,7 +228,7 @@ fn no_trial_reads_another_file_than_the_one_before_it() {
     world.write("schema.sql", "CREATE TABLE t (a int);");
     let script = world.write("look.sql", "INSERT INTO t VALUES (1);\n");
     let study = format!(
-        "name = \"changed\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"320MiB\"\n\
+        "name = \"changed\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"64MiB\"\n\
          [workload.sql]\nengine = \"sqlite\"\nschema = \"schema.sql\"\nscripts = [\"look.sql\"]\ntime = \"100ms\"\n\
          [workload.command]\ncommand = [\"sh\", \"-c\", \"echo '-- more' >> {} && echo speed 7\"]\n\
          metrics = {{ speed = \"regex:speed ([0-9]+); unit 1/s; more\" }}\n\
@@ -340,7 +340,7 @@ fn rocksdb_says_what_it_flushed_and_is_refused_before_anything_is_made() {
     let study = |keys: u32| {
         format!(
             "name = \"r\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"btrfs\"]\n\
-             \"workload.rocksdb.benchmark\" = [\"fillsync\", \"overwrite\"]\n[storage]\nsize = \"512MiB\"\n\
+             \"workload.rocksdb.benchmark\" = [\"fillsync\", \"overwrite\"]\n[storage]\nsize = \"320MiB\"\n\
              [workload.rocksdb]\nkeys = {keys}\nthreads = 2\ntime = \"1s\"\nwrite_buffer_size = \"1MiB\"\n\
              [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n\
              [[table]]\ntitle = \"RocksDB\"\nworkload = \"rocksdb\"\nmetric = \"operations_per_second\"\n\
