@@ -92,7 +92,8 @@ fn with_a_stopped_disk() -> (World, Safety) {
 fn recoveries_that_take_too_long_end_with_a_disk_in_memory() {
     let world = World::new();
     let mut spec = trial(json!({ "engine": "sqlite", "time": 0.2 }));
-    spec.cut.as_mut().expect("it is one of power cuts").recovery_seconds_max = 1e-5;
+    let cut = spec.cut.as_mut().expect("it is one of power cuts");
+    (cut.recovery_seconds_max, cut.budget_seconds) = (1e-5, 2.0);
     let safety = measured(&world, &spec, &|_| {});
     assert_eq!((safety.grade, safety.unmountable), (Grade::E, safety.images), "{safety:#?}");
     assert!(

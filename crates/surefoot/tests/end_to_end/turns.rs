@@ -135,7 +135,8 @@ fn servers_that_wait_are_stopped_and_a_dead_one_is_a_hole() {
         let stopped = states.iter().filter(|state| **state == 'T').count();
         stopped_max = stopped_max.max(stopped);
         awake_with_stopped |= stopped > 0 && stopped < states.len();
-        std::thread::sleep(Duration::from_millis(20));
+        // Four times a turn: a look reads all of /proc.
+        std::thread::sleep(Duration::from_millis(50));
     }
     // A server is several processes; of three, two stand still while one works.
     assert!(stopped_max >= 6 && awake_with_stopped, "{stopped_max} processes stood still");

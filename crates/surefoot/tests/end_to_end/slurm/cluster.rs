@@ -81,13 +81,15 @@ impl Cluster {
     /// Waits at most three minutes; what the daemons said is told where that was in vain.
     #[track_caller]
     pub fn wait_until(&self, what: &str, is_true: impl Fn(&Cluster) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(180);
+        let began = Instant::now();
         while !is_true(self) {
-            if Instant::now() > deadline {
+            let waited = began.elapsed();
+            if waited > Duration::from_secs(180) {
                 let queue = String::from_utf8_lossy(&self.run(&["squeue"]).stdout).into_owned();
                 panic!("waited in vain until {what}\n{queue}\n{}", self.nodes.logs());
             }
-            std::thread::sleep(Duration::from_millis(500));
+            // The longer it takes, the less often: a look starts a program or two, which read the fleet's files.
+            std::thread::sleep((waited / 20).clamp(Duration::from_millis(400), Duration::from_secs(1)));
         }
     }
 }
