@@ -142,8 +142,8 @@ fn equals_are_seldom_called_different_and_history_says_the_same() {
             let end = |name: &str| figure["change"][name].as_f64().unwrap_or(1.0);
             figure["exploratory"] == false && (end("low") > 1.0 || end("high") < 1.0)
         });
-        let history = History::of(vec![("a".into(), a), ("b".into(), b)]).json();
-        for scenario in history[0]["workloads"][0]["scenarios"].as_array().expect("a list") {
+        let fifty = seed.is_multiple_of(8).then(|| History::of(vec![("a".into(), a), ("b".into(), b)]).json());
+        for scenario in fifty.iter().flat_map(|all| all[0]["workloads"][0]["scenarios"].as_array().expect("a list")) {
             let is_it = |figure: &&Value| figure["exploratory"] == false && figure["scenario"] == scenario["scenario"];
             let ours = found.iter().find(is_it).expect("both have it");
             assert_eq!(ours["change"], scenario["figures"][1]["to_previous"], "seed {seed}");

@@ -90,9 +90,9 @@ fn answered(json: &Value, label: &str) -> Value {
 
 #[test]
 fn points_are_those_of_the_answer() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let input = fixture::published();
     let hash = format!("#view=compare&metric=transactions_per_second&x={FILESYSTEM}&series={CACHE}");
-    let Some(shown) = explored("explore-compare.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-compare.html", fixture::published_page(), &hash) else { return };
     let json = export::json(&input);
     assert_eq!(shown.rows.len(), 7, "{:?}", shown.rows);
     for filesystem in ["ext4", "xfs", "btrfs"] {
@@ -114,9 +114,9 @@ fn points_are_those_of_the_answer() {
 
 #[test]
 fn levels_are_averaged_as_stats_does() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let html = fixture::published_page();
     let means = |name: &str, factor: &str| -> Option<Vec<f64>> {
-        let shown = explored_page(name, &html, &format!("#view=compare&x={factor}&series="))?;
+        let shown = explored_page(name, html, &format!("#view=compare&x={factor}&series="))?;
         let table = part(&shown.dom, "table", "</table>").to_string();
         let rows = table.split("<tr>").skip(2).map(|row| {
             let value = row.split("data-v=\"").nth(1).expect("a figure").split('"').next().expect("an end");
@@ -135,20 +135,19 @@ fn levels_are_averaged_as_stats_does() {
 
 #[test]
 fn lines_join_levels_that_are_numbers_and_no_others() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let html = fixture::published_page();
     for (x, series, lines) in [(CACHE, FILESYSTEM, 3), (FILESYSTEM, CACHE, 0)] {
         let hash = format!("#view=compare&x={x}&series={series}");
-        let Some(shown) = explored_page("explore-lines.html", &html, &hash) else { return };
+        let Some(shown) = explored_page("explore-lines.html", html, &hash) else { return };
         assert_eq!(shown.chart.matches("fill=\"none\"").count(), lines, "{x}");
     }
 }
 
 #[test]
 fn an_address_filters_levels_and_names_panels() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
     let hash =
         format!("#view=compare&x={FILESYSTEM}&series=&panels={CACHE}&only.{FILESYSTEM}=xfs,btrfs&only.{CACHE}=2G");
-    let Some(shown) = explored("explore-filter.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-filter.html", fixture::published_page(), &hash) else { return };
     assert_eq!(shown.rows.len(), 3, "{:?}", shown.rows);
     assert!(shown.row(&["xfs", "2G"])[2] == "3,886" && !shown.chart.contains("ext4"));
     assert_eq!(shown.chart.matches("<svg").count(), 1);
@@ -160,9 +159,8 @@ fn an_address_filters_levels_and_names_panels() {
 
 #[test]
 fn the_heat_map_hatches_what_may_be_the_best() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
     let hash = format!("#view=map&x={CACHE}&series={FILESYSTEM}");
-    let Some(shown) = explored("explore-map.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-map.html", fixture::published_page(), &hash) else { return };
     // Vector B1 at the level of a first answer: xfs or ext4 with 2G.
     assert_eq!(shown.row(&["2G", "xfs"]).last().unwrap(), "yes");
     assert_eq!(shown.rows.iter().filter(|row| row.last().is_some_and(|cell| cell == "yes")).count(), 2);
@@ -256,9 +254,9 @@ fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
 
 #[test]
 fn latency_curves_are_those_of_the_merged_histograms() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let input = fixture::published();
     let hash = format!("#view=latency&operation=transaction&series={FILESYSTEM}&panels={CACHE}");
-    let Some(shown) = explored("explore-latency.html", &input, &hash) else { return };
+    let Some(shown) = explored_page("explore-latency.html", fixture::published_page(), &hash) else { return };
     assert_eq!(shown.chart.matches("<svg").count(), 2);
     assert_eq!(shown.rows[0][..4], ["scenario", "50 %, ms", "90 %, ms", "99 %, ms"]);
     for (label, latencies) in input.details.latencies.iter().filter(|(label, _)| !label.contains("control")) {
@@ -269,7 +267,7 @@ fn latency_curves_are_those_of_the_merged_histograms() {
 
 #[test]
 fn seconds_are_drawn_with_the_warm_up_before_them() {
-    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut input = fixture::published();
     let rates = [("transactions_per_second".to_string(), vec![500.0; 5])];
     let detail = ledger::model::RunDetail { series: rates.into(), ..Default::default() };
     for trial in &input.contents.trials.clone() {
@@ -295,7 +293,7 @@ fn seconds_are_drawn_with_the_warm_up_before_them() {
 
 #[test]
 fn moments_of_a_run_are_marked_and_said() {
-    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut input = fixture::published();
     let level = |second: usize| if second < 40 { 1000.0 } else { 700.0 };
     let rates = (0..60).map(|second| level(second) + ((second * 7919) % 11) as f64).collect();
     let flushes = (0..60).map(|second| if second == 9 { 0.3 } else { 0.01 }).collect();
@@ -324,17 +322,17 @@ fn moments_of_a_run_are_marked_and_said() {
 
 #[test]
 fn an_address_of_nonsense_shows_the_default() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let html = fixture::published_page();
     let hash = "#view=%3Cscript%3E&metric=none&only.nothing=%&x=__proto__&only.storage.filesystem=reiserfs";
-    let Some(shown) = explored_page("explore-nonsense.html", &html, hash) else { return };
+    let Some(shown) = explored_page("explore-nonsense.html", html, hash) else { return };
     assert!(shown.chart.contains("Nothing to draw"), "{}", shown.chart);
-    let shown = explored_page("explore-nonsense.html", &html, "#%&=&x=y=z").expect("the browser is there");
+    let shown = explored_page("explore-nonsense.html", html, "#%&=&x=y=z").expect("the browser is there");
     assert_eq!(shown.rows.len(), 7);
 }
 
 #[test]
 fn what_was_not_recorded_cannot_be_chosen() {
-    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut input = fixture::published();
     input.details.latencies.clear();
     let Some(shown) = explored("explore-no-latency.html", &input, "#view=latency") else { return };
     assert!(shown.summary.starts_with("transactions per second by "), "{}", shown.summary);
@@ -348,7 +346,6 @@ fn what_was_not_recorded_cannot_be_chosen() {
 /// A script on the page is the reader: where keys lead from the first point on, and what a tick changes.
 #[test]
 fn keys_lead_from_point_to_point_and_controls_change_the_address() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
     let reader = "<script>addEventListener('load', () => {\
         const chart = document.querySelector('[data-part=chart]');\
         const press = (key) => { document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));\
@@ -363,7 +360,7 @@ fn keys_lead_from_point_to_point_and_controls_change_the_address() {
         document.documentElement.dataset.at = location.hash;\
         document.documentElement.dataset.points = chart.querySelectorAll('.point').length;\
       });</script>";
-    let html = report::html(&input).replace("</body>", &format!("{reader}</body>"));
+    let html = fixture::published_page().replace("</body>", &format!("{reader}</body>"));
     let hash = format!("#view=compare&x={FILESYSTEM}&series={CACHE}");
     let Some(opened) = open_at(&write("explore-keys.html", &html), &hash) else { return };
     let root = &opened.dom[..opened.dom.find("<head").expect("a page has a head")];

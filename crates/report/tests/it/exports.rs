@@ -76,7 +76,7 @@ fn markdown_is_the_answer_with_its_warnings_and_tables() {
         Each figure is a family of claims of its own (Holm), one value a trial. Percentiles of speed are of its turns, or seconds.
 
         Made by surefoot 0.1.0 from the study 9f86d081884c, seed 7.
-    "#]].assert_eq(&markdown(&fixture::input(&fixture::filesystems_and_buffers())));
+    "#]].assert_eq(&markdown(&fixture::published()));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use observe::safety::Safety;
 use report::input::{Details, Input};
 use report::{Knowledge, Place};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub use crate::found::found;
@@ -251,6 +252,22 @@ pub fn cut(contents: &mut Contents, label: &str, safety: Safety) {
 /// Contents with histograms and series that fit the values.
 pub fn input(table: &Table) -> Input {
     input_of(contents(table), table)
+}
+
+/// The input of the published data set: worked out once for all who ask, and each has one of its own.
+pub fn published() -> Input {
+    static MADE: OnceLock<(Contents, Details)> = OnceLock::new();
+    let (contents, details) = MADE.get_or_init(|| {
+        let made = input(&filesystems_and_buffers());
+        (made.contents, made.details)
+    });
+    knowing(Input::new(contents.clone(), details.clone()))
+}
+
+/// Its page.
+pub fn published_page() -> &'static str {
+    static PAGE: OnceLock<String> = OnceLock::new();
+    PAGE.get_or_init(|| report::html(&published()))
 }
 
 /// As [`input`], of contents that were changed.

@@ -78,7 +78,7 @@ fn a_server_that_was_upgraded_meanwhile_is_said() {
 
 #[test]
 fn a_report_without_any_says_nothing_of_them() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let input = fixture::published();
     assert!(!report::html(&input).contains("What the workload said"));
     assert!(!report::terminal(&input, 100, false).contains("note: "));
 }

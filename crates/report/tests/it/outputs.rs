@@ -9,7 +9,7 @@ use observe::safety::Grade;
 
 #[test]
 fn the_json_holds_the_numbers_of_the_published_data_set() {
-    let json = export::json(&fixture::input(&fixture::filesystems_and_buffers()));
+    let json = export::json(&fixture::published());
     assert_eq!(json["schema_version"], 1);
     let oltp = &json["workloads"][0];
     assert_eq!(oltp["pick"], "xfs · 2G");
@@ -28,7 +28,7 @@ fn the_json_holds_the_numbers_of_the_published_data_set() {
         assert!((filesystem[field].as_f64().unwrap() - known).abs() < 1e-3, "{field}: {filesystem}");
     }
     assert!(oltp["drift_share"].as_f64().unwrap() > 0.0);
-    let page = report::html(&fixture::input(&fixture::filesystems_and_buffers())).replace('\u{a0}', " ");
+    let page = fixture::published_page().replace('\u{a0}', " ");
     assert!(page.contains("drift between rounds, apart from these 100 %") && page.contains("33.1 % – 36.1 %"));
     let best = &oltp["scenarios"][0];
     // At 5 % it is shown to be the best (vector B1); a first answer is held at half of that.
@@ -40,7 +40,7 @@ fn the_json_holds_the_numbers_of_the_published_data_set() {
 
 #[test]
 fn commands_of_a_scenario_are_a_script() {
-    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let input = fixture::published();
     let script = report::reproduce(&input, "xfs · 2G").unwrap();
     assert!(
         script.lines().all(|line| line.starts_with('#') || line.starts_with("mkfs.xfs ") || line.starts_with("mount ")),
@@ -56,7 +56,7 @@ fn a_hole_is_seen_by_the_exit_status() {
     assert!(!report::has_holes(&fixture::input(&table)));
     table.rows[0].values[3] = None;
     assert!(report::has_holes(&fixture::input(&table)));
-    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut input = fixture::published();
     let mut measured = |failure: Option<&str>| {
         let failure =
             failure.map(|cause| Failure { step: "record".into(), causes: vec![cause.into()], log: String::new() });
@@ -125,7 +125,7 @@ fn escape_sequences_of_a_study_do_not_reach_the_terminal() {
 
 #[test]
 fn a_study_gets_the_tables_that_it_asks_for() {
-    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut input = fixture::published();
     let cells = |ext4: f64, jfs: f64| vec![("ext4".to_string(), ext4), ("jfs".to_string(), jfs)];
     input.contents.study.tables.push(ledger::model::TableRecord {
         title: "Speed".into(),

@@ -56,8 +56,8 @@ pub fn write(name: &str, html: &str) -> PathBuf {
 
 #[test]
 fn the_page_opens_without_errors_and_all_charts_are_there() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
-    let Some(opened) = open(&write("report.html", &html)) else { return };
+    let html = fixture::published_page();
+    let Some(opened) = open(&write("report.html", html)) else { return };
     assert_eq!(opened.console, "");
     assert!(opened.dom.contains("data-ready=\"1\""), "the script did not reach its end");
     for id in [
@@ -80,7 +80,7 @@ fn the_page_opens_without_errors_and_all_charts_are_there() {
 
 #[test]
 fn pairs_of_factors_are_drawn_without_a_script() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let html = fixture::published_page();
     let picture = |id: &str| {
         let rest = html.split(&format!("id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no picture {id}"));
         rest.split("</svg>").next().unwrap_or_default()
@@ -127,7 +127,7 @@ fn a_page_of_hostile_names_runs_none_of_them() {
 
 #[test]
 fn the_page_asks_the_network_for_nothing() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let html = fixture::published_page();
     let urls = html.replace("http://www.w3.org/2000/svg", "");
     assert!(!urls.contains("http://") && !urls.contains("https://"), "the page names an address");
     assert!(html.contains("default-src 'none'"));
@@ -135,7 +135,7 @@ fn the_page_asks_the_network_for_nothing() {
 
 #[test]
 fn the_scripts_are_small() {
-    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let html = fixture::published_page();
     let scripts: Vec<usize> =
         html.split("<script>").skip(1).map(|rest| rest.split("</script>").next().unwrap().len()).collect();
     let [explore, page] = scripts[..] else { panic!("{scripts:?}") };
@@ -157,7 +157,7 @@ fn a_page_without_trials_opens_too() {
 /// Its command alone draws other orders and data.
 #[test]
 fn the_page_has_what_makes_a_repetition_the_same() {
-    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut input = fixture::published();
     input.contents.study.seed = 4711;
     let without = report::html(&input);
     assert!(without.contains("--seed 4711") && !without.contains("design.turn="), "turns were not chosen");

@@ -9,7 +9,7 @@ use report::{Comparison, History};
 fn sessions_whose_rounds_did_not_go_alike_are_said() {
     const SAID: &str = "Rounds did not go alike";
     let session = |order: Order, turn_milliseconds: u32| {
-        let mut input = fixture::input(&fixture::filesystems_and_buffers());
+        let mut input = fixture::published();
         input.contents.study.analysis.order = order;
         input.contents.study.turns = Some(ChosenTurns {
             turn_milliseconds,
@@ -55,7 +55,7 @@ fn sessions_whose_rounds_did_not_go_alike_are_said() {
 fn another_server_or_module_is_said() {
     const EQUAL: &str = "machine facts are equal";
     let measured = |hour: f64, [postgres, ext4]: [&str; 2]| {
-        let mut input = fixture::input(&fixture::filesystems_and_buffers());
+        let mut input = fixture::published();
         input.contents.study.created += hour * 3600.0;
         let facts = [("postgres.version", postgres), ("ext4.module", ext4)];
         let facts = facts.map(|(name, value)| (name.to_string(), value.to_string()));
