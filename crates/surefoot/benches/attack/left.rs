@@ -20,7 +20,12 @@ pub fn machine() -> Machine {
 
 /// What is left, after everything had its time to go.
 pub fn left(here: &Path, before: &Machine, conductors: &BTreeSet<u32>) -> Vec<String> {
-    let deadline = Instant::now() + SETTLE_TIME_MAX;
+    left_after(SETTLE_TIME_MAX, here, before, conductors)
+}
+
+/// What is left after so long.
+pub fn left_after(time: Duration, here: &Path, before: &Machine, conductors: &BTreeSet<u32>) -> Vec<String> {
+    let deadline = Instant::now() + time;
     loop {
         let left = now(here, before, conductors);
         if left.is_empty() || Instant::now() > deadline {

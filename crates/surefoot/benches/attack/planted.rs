@@ -3,6 +3,7 @@
 use crate::stage::{Stage, tool};
 use crate::{guard, kills, left};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Breaks them, one by one.
 pub fn attack(stage: &mut Stage) {
@@ -21,7 +22,9 @@ pub fn attack(stage: &mut Stage) {
         let mount = stage.path("planted-mount");
         std::fs::create_dir_all(&mount).expect("room");
         tool("mount", &["-t", "tmpfs", "none", &mount.to_string_lossy()]);
-        let left = left::left(stage.world.path(), &before, &std::collections::BTreeSet::new());
+        // They stay, however long they are waited for.
+        let none = std::collections::BTreeSet::new();
+        let left = left::left_after(Duration::from_millis(500), stage.world.path(), &before, &none);
         for kind in ["process", "mount", "loop device"] {
             stage.holds(!left.iter().any(|left| left.starts_with(kind)), || format!("{kind} is left"));
         }

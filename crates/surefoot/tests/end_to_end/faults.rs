@@ -371,10 +371,11 @@ fn a_work_folder_that_vanishes_is_what_the_error_is_about() {
 fn a_forged_work_folder_is_refused() {
     let world = World::new();
     world.write("small.toml", small_study(&["ext4"], 1));
-    let precious = world.write("precious", vec![7; 64 << 20]);
+    let letters = vec![7_u8; 64 << 20];
+    let precious = world.write("precious", &letters);
     world.surefoot(&["run", "small.toml", "--work", "w", "--quiet"]).status(0);
     let work = world.path().join("w");
-    let is_kept = || std::fs::read(&precious).expect("there").iter().all(|byte| *byte == 7);
+    let is_kept = || std::fs::read(&precious).expect("there") == letters;
     let run = || world.surefoot(&["run", "small.toml", "--work", "w", "--results", "other.surefoot"]);
     // An image that is somebody's file by another name.
     let image = work.join("images/device-67108864.img");
