@@ -104,7 +104,7 @@ fn measured_share(folder: &Path, goals: &mut Goals) {
 fn report(goals: &mut Goals) {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let path = folder.path().join("large.surefoot");
-    let runs = if goals.is_test() { 1000 } else { 100_000 };
+    let runs = if goals.is_test() { 200 } else { 100_000 };
     let rounds = 50.min(runs / 20);
     synthetic(&path, &Shape { levels: &[20], rounds, runs_a_trial: runs / rounds / 20, seconds: 0 });
     let started = Instant::now();

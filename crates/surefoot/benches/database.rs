@@ -122,7 +122,7 @@ fn main() -> ExitCode {
     let is_test = goals.is_test();
     let only = goals.after("--only").unwrap_or_default().to_string();
     let scale = match is_test {
-        true => Scale { pairs: 0, seconds: 1, table_size: 10_000, scale: 4 },
+        true => Scale { pairs: 0, seconds: 1, table_size: 10_000, scale: 1 },
         false => Scale { pairs: PAIRS, seconds: 4, table_size: 100_000, scale: 16 },
     };
     if !is_test {

@@ -30,6 +30,8 @@ struct Scale {
     seconds: [&'static str; 2],
     /// Of a filesystem.
     size: &'static str,
+    /// Of a database.
+    rows: &'static str,
 }
 
 const FILESYSTEMS: &str = "\"storage.filesystem\" = [\"ext4\", \"xfs\", \"btrfs\"]";
@@ -96,8 +98,8 @@ fn main() -> ExitCode {
     let Some(mut goals) = Goals::of("turns") else { return ExitCode::SUCCESS };
     let only = goals.after("--only").unwrap_or_default().to_string();
     let scale = match goals.is_test() {
-        true => Scale { pairs: 1, rounds: 2, seconds: ["300ms"; 2], size: "320MiB" },
-        false => Scale { pairs: 4, rounds: 6, seconds: ["8s", "5s"], size: "1GiB" },
+        true => Scale { pairs: 1, rounds: 2, seconds: ["300ms"; 2], size: "320MiB", rows: "table_size = 1000" },
+        false => Scale { pairs: 4, rounds: 6, seconds: ["8s", "5s"], size: "1GiB", rows: ROWS },
     };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
@@ -265,8 +267,9 @@ fn levels(factor: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// Runs a study and gives each scenario's figures by round, in the order of the factor's levels.
 fn study(folder: &Path, way: &str, case: &Case, scale: &Scale, seconds: &str) -> Vec<Vec<f64>> {
-    let Case { factor, load, more, head, .. } = case;
-    let Scale { rounds, size, .. } = scale;
+    let Case { factor, load, head, .. } = case;
+    let Scale { rounds, size, rows, .. } = scale;
+    let more = case.more.replace(ROWS, rows);
     let filesystem = if factor.contains("filesystem") { "" } else { "filesystem = \"ext4\"" };
     let text = format!(
         "name = \"turns\"\nquestion = \"?\"\n{head}\n[factors]\n{factor}\n[storage]\nsize = \"{size}\"\n{filesystem}\n\
