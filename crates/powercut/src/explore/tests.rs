@@ -520,7 +520,7 @@ fn wanderer(seed: u64, sectors: usize) -> impl FnMut(&mut dyn FnMut(Unit) -> u8)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
     fn a_complete_search_finds_what_all_legal_images_do(

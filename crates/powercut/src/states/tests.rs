@@ -369,7 +369,7 @@ pub(crate) fn all_choices(point: &Point, most: usize) -> Option<Vec<Choice>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn the_points_are_what_the_rules_say(steps in steps(SECTORS, 40), cache in caches(), unit_sectors in 0..2u32) {

@@ -160,7 +160,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     /// Whatever the drive's pace: some are far behind the log that they are held against, some far ahead of it.
     #[test]
