@@ -127,6 +127,9 @@ mod tests {
     }
 
     proptest! {
+        // Each splits its study three times, over all rounds before its own.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn groups_are_a_partition_of_even_sizes(count in 1_usize..30, groups in 1_usize..6, seed: u64, round in 0_u32..60) {
             let found = split(count, groups.min(count), seed, round);

@@ -4,8 +4,9 @@ use super::*;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
+/// In memory, where there is such a place: the whole file is read and written for each wrong row.
 fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
     let all = json!({ "engine": "sqlite", "time": "0s", "transactions": 300, "threads": 3, "synchronous": "off" });
     let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
     assert_eq!((KIND.read)(&parameters).problems(), Vec::<String>::new());
