@@ -14,6 +14,8 @@ fn study(first_at_most: &str) -> String {
         .replace("\"10s\"", "\"500ms\"")
         .replace("at_most = 25000", "at_most = 1e12")
         .replace("warm_up_runs = 1", "warm_up_runs = 0\nprobe = \"0s\"")
+        // The fewest that anything is claimed of.
+        .replace("= 6\n", "= 4\n")
         .replacen("at_most = 10000", "at_most = FIRST", 1)
         .replace("at_most = 10000", "at_most = 1e12");
     changed.replace("FIRST", first_at_most)
@@ -29,7 +31,7 @@ fn etcds_disk_is_held_against_its_makers_rule() {
     let verdicts: Vec<&str> = limits.iter().filter_map(|limit| limit["verdict"].as_str()).collect();
     assert_eq!(verdicts, ["broken", "kept", "kept"], "{limits:#?}");
     for limit in limits {
-        assert_eq!(limit["rounds"], 6, "{limit}");
+        assert_eq!(limit["rounds"], 4, "{limit}");
         // No disk flushes in less than a microsecond, and none of ours takes a minute.
         let figures = ["low", "geometric_mean", "high"].map(|name| limit[name].as_f64().expect(name));
         assert!(figures.is_sorted() && figures[0] > 1.0 && figures[1] < 6e7, "{limit}");
@@ -37,7 +39,7 @@ fn etcds_disk_is_held_against_its_makers_rule() {
     let flushes = |run: &Value| run["metrics"]["fdatasync_microseconds_p99"].is_number();
     let of_etcd = |run: &Value| run["metrics"]["wal_fsync_microseconds_p99"].is_number();
     let runs = report["ledger"]["runs"].as_array().expect("runs");
-    assert!(runs.len() == 12 && runs.iter().all(|run| flushes(run) != of_etcd(run)), "{runs:#?}");
+    assert!(runs.len() == 8 && runs.iter().all(|run| flushes(run) != of_etcd(run)), "{runs:#?}");
     world.surefoot(&["report", "etcd-disk.surefoot", "--full"]).status(0).says("Limits by: etcd.io");
     // It had been "No" by the limit that the study began with.
     world.write("s.toml", study("1e12"));
