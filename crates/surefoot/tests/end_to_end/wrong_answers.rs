@@ -125,7 +125,7 @@ fn a_run_with_many_refused_pages_stands_and_the_answer_warns() {
 fn a_disk_that_fills_in_a_run_fails_it() {
     let world = World::new();
     let load =
-        "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nconnections = 4\nkeep_alive = false\ntime = \"12s\"";
+        "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nconnections = 4\nkeep_alive = false\ntime = \"8s\"";
     world.write("s.toml", study("", PHP, load));
     let (child, master) = under_way(&world);
     // The filesystem under test is mounted in the trial's namespace alone.
