@@ -146,6 +146,9 @@ mod tests {
     }
 
     proptest! {
+        // Up to 10,000 rows a case.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn every_number_comes_once_and_changes_never_meet(tenths in 100u64..1000) {
             let count = tenths * 10;
