@@ -21,7 +21,7 @@ const READERS: &[&[&str]] = &[
 
 /// Tries them.
 pub fn attack(stage: &mut Stage) {
-    stage.world.write("small.toml", small_study(&["ext4", "xfs"], 2).replace("300ms", "100ms"));
+    stage.world.write("small.toml", small_study(&stage.filesystems(), 2).replace("300ms", "100ms"));
     let made = stage.surefoot(&["run", "small.toml", "--quiet", "--results", "good.surefoot"]);
     assert_eq!(made.status, Some(0), "{}", made.stderr);
     studies(stage);

@@ -15,7 +15,7 @@ pub fn attack(stage: &mut Stage) {
 
 fn several(stage: &mut Stage, runs: usize) {
     stage.tried();
-    stage.world.write("lock.toml", small_study(&["ext4", "xfs"], 1).replace("300ms", "600ms"));
+    stage.world.write("lock.toml", small_study(&stage.filesystems(), 1).replace("300ms", "600ms"));
     let names: Vec<String> = (0..runs).map(|number| format!("lock-{runs}-{number}.surefoot")).collect();
     let arguments = |name: &str| {
         ["run", "lock.toml", "--quiet", "--work", "lock-work", "--results"]

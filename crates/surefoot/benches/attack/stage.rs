@@ -42,6 +42,11 @@ impl Stage {
         }
     }
 
+    /// Of a study whose filesystems are not what is attacked: as a test two whose image is small, as it is written whole.
+    pub fn filesystems(&self) -> [&'static str; 2] {
+        ["ext4", if self.is_test { "ext3" } else { "xfs" }]
+    }
+
     /// Begins a part.
     pub fn begin(&mut self, part: &'static str) {
         self.report.begin(part);
