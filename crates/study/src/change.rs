@@ -177,10 +177,18 @@ fn level_keys(levels: &Node) -> Vec<Value> {
     }
 }
 
-/// Takes out the rules about levels that are not left, and the tables of such levels only; a baseline keeps its other levels. An
-/// include may name a level that was not there before either; elsewhere that is a mistake, and stays to be found.
+/// Takes out the rules about levels that are not left, the tables of such levels only, and limits of such workloads; a baseline keeps its other
+/// levels. An include may name a level that was not there before either; elsewhere that is a mistake, and stays to be found.
 fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value]) {
-    let gone = |level: &Value, kind: &str| !left.contains(level) && (kind == "include" || before.contains(level));
+    // A table's `where` has labels, rules about a path have its values.
+    let named = |level: &Value, kind: &str| match kind {
+        "where" if factor::is_path(factor) => Value::from(factor::label(factor, level)),
+        _ => factor::level_name(level),
+    };
+    let gone = |level: &Value, kind: &str| {
+        let is_among = |levels: &[Value]| levels.iter().any(|known| named(known, kind) == factor::level_name(level));
+        !is_among(left) && (kind == "include" || is_among(before))
+    };
     let about = |rule: &Node, kind: &str| {
         flatten(rule).iter().any(|(name, _, level)| name == factor && gone(&level.json(), kind))
     };
@@ -190,7 +198,7 @@ fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value])
             rules.retain(|rule| !about(rule, &entry.key));
         }
     }
-    for tables in entries.iter_mut().filter(|entry| entry.key == "table") {
+    for tables in entries.iter_mut().filter(|entry| ["limit", "table"].contains(&entry.key.as_str())) {
         if let Content::List(tables) = &mut tables.node.content {
             tables.retain(|table| {
                 let of_gone = table.get("workload").filter(|_| factor == "workload");
@@ -238,7 +246,7 @@ fn values(value: Node) -> Vec<Node> {
 fn chosen(of: &str, entries: &[Entry], wanted: Vec<Node>, problems: &mut Vec<Problem>) -> Vec<Entry> {
     let mut found = Vec::new();
     for name in wanted {
-        let name = name.json();
+        let name = factor::level_name(&name.json());
         match entries.iter().find(|entry| Some(entry.key.as_str()) == name.as_str()) {
             Some(entry) => found.push(entry.clone()),
             None => {
@@ -262,12 +270,21 @@ fn keep_workloads(root: &mut Node, wanted: Vec<Node>, problems: &mut Vec<Problem
     forget_rules(root, "workload", &before, &left);
     let workload = |path: &str| path.strip_prefix("workload.").and_then(|rest| rest.split('.').next()).map(Value::from);
     let gone = |path: &str| workload(path).is_some_and(|name| before.contains(&name) && !left.contains(&name));
-    let (taken, factors): (Vec<Entry>, Vec<Entry>) = factors(root).into_iter().partition(|factor| {
+    let (taken, mut factors): (Vec<Entry>, Vec<Entry>) = factors(root).into_iter().partition(|factor| {
         let mut paths = factor.node.entries().iter().flat_map(|level| flatten(&level.node)).peekable();
         gone(&factor.key) || paths.peek().is_some() && paths.all(|(path, ..)| gone(&path))
     });
     for factor in taken {
         forget_rules(root, &factor.key, &level_keys(&factor.node), &[]);
+    }
+    // Levels may set something of several workloads.
+    let levels = factors.iter_mut().filter_map(|factor| match &mut factor.node.content {
+        Content::Table(levels) => Some(levels),
+        _ => None,
+    });
+    for level in levels.flatten().filter(|level| level.node.is_table()) {
+        let kept = flatten(&level.node).into_iter().filter(|(path, ..)| !gone(path));
+        level.node.content = Content::Table(kept.map(|(key, span, node)| Entry { key, span, node }).collect());
     }
     if root.get("factors").is_some_and(Node::is_table) {
         root.set(&["factors"], Node { span: None, content: Content::Table(factors) });

@@ -44,7 +44,7 @@ pub struct Study {
     pub named: Vec<String>,
     /// Names of the settings of `[design]` that the text or a change names.
     pub design_named: Vec<String>,
-    /// Whether a change was made to the text: of the scenarios that are left the one most like the baseline stands in for it.
+    /// Whether a change was made to factors or workloads: of the scenarios that are left the one most like the baseline stands in for it.
     pub(crate) is_changed: bool,
     pub(crate) base: Base,
     pub(crate) exclude: Vec<Rule>,
@@ -105,10 +105,12 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
     if !problems.is_empty() {
         return (None, problems);
     }
+    let measured = |root: &Node| ["factors", "workload"].map(|table| root.get(table).cloned());
+    let before = measured(&root);
     for change in overrides {
         change::apply(&mut root, change, catalogue, &mut problems);
     }
-    let is_changed = !overrides.is_empty();
+    let is_changed = measured(&root) != before;
     let study = Checker { root: &root, catalogue, is_changed, problems: &mut problems }.study();
     problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
     (study.filter(|_| problems.is_empty()), problems)

@@ -50,6 +50,11 @@ impl Node {
         matches!(self.content, Content::Table(_))
     }
 
+    /// Whether all of it stands in the file: what a change says has no place.
+    pub fn is_of_file(&self) -> bool {
+        self.span.is_some() && self.entries().iter().all(|entry| entry.node.is_of_file())
+    }
+
     /// The entries of a table; nothing for anything else.
     pub fn entries(&self) -> &[Entry] {
         match &self.content {

@@ -306,8 +306,16 @@ pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
         .chain(top)
 }
 
+/// What a named level is called where somebody chooses it or rules about it: it may look like a number, and keys are texts.
+pub fn level_name(written: &Value) -> Value {
+    match written {
+        Value::Number(_) | Value::Bool(_) => Value::from(written.to_string()),
+        other => other.clone(),
+    }
+}
+
 /// A level's label: words stand for themselves, numbers and sizes carry their setting's name.
-fn label(path: &str, value: &Value) -> String {
+pub fn label(path: &str, value: &Value) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
     match value {
         // A server's settings are mostly `on` or `off`, which says nothing alone.

@@ -3,7 +3,8 @@
 //! An **exclude** takes out every combination that has all its levels. Then an **include** looks for combinations that have
 //! all its levels. When it carries other settings and finds some, they get the settings; otherwise the combinations that it
 //! names are added, at all levels of the factors that it does not name. An include may name a level of a path that the
-//! factor's list does not have: that level is in the added combinations only. A rule that changes nothing is an error.
+//! factor's list does not have: that level is in the added combinations only. A rule that changes nothing is an error, but where the
+//! command line took away levels or workloads.
 
 use crate::check::{Base, Study};
 use crate::factor::Factor;
@@ -114,7 +115,8 @@ fn product(study: &Study, workload: &str, rule: Option<&Rule>) -> Vec<Combinatio
 fn exclude(study: &Study, rule: &Rule, all: &mut Vec<Combination>, problems: &mut Vec<Problem>) {
     let before = all.len();
     all.retain(|combination| !rule.matches(combination));
-    if all.len() < before {
+    // A change may have taken away what it was for.
+    if all.len() < before || study.is_changed {
         return;
     }
     let (message, label) = if named_by(study, Some(rule)).is_empty() {
@@ -137,7 +139,7 @@ fn include(study: &Study, index: usize, all: &mut Vec<Combination>, problems: &m
     let mut added = named_by(study, Some(rule));
     let none_named = added.is_empty();
     added.retain(|combination| !there.contains(&(&*combination.workload, &combination.levels[..])));
-    if added.is_empty() {
+    if added.is_empty() && !study.is_changed {
         let (message, label) = if none_named {
             ("this include matches no scenario", "levels of factors that concern one workload")
         } else {

@@ -79,7 +79,7 @@ impl Checker<'_> {
                 Some(factor::path_level(&factor.name, setting, value, self.problems)?)
             }
         };
-        let key = level.as_ref().map_or_else(|| value.json(), |level| level.key.clone());
+        let key = level.as_ref().map_or_else(|| factor::level_name(&value.json()), |level| level.key.clone());
         let found = factor.levels.iter().position(|known| known.key == key);
         if let Some(level) = level.filter(|_| kind == RuleKind::Include && found.is_none()) {
             return Some(factor.include(level));

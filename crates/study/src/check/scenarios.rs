@@ -2,9 +2,10 @@
 
 use super::{Base, Checker, Study};
 use crate::Catalogue;
+use crate::document::Node;
 use crate::factor::Factor;
 use crate::matrix::{Combination, matrix};
-use crate::own_settings::Screening;
+use crate::own_settings::{Screening, VOLUMES};
 use crate::plan::plan;
 use serde_json::{Map, Value};
 use settings::{Kind, Setting};
@@ -37,6 +38,7 @@ impl Checker<'_> {
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut primaries: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         let (mut on_host, mut idle): (Vec<&Combination>, Vec<Idle>) = (Vec::new(), Vec::new());
+        let mut used: Vec<Vec<&'static str>> = Vec::new();
         for combination in &combinations {
             let base = combination.settings(study);
             on_host.extend((base.top["bench"] != "guest").then_some(combination));
@@ -44,7 +46,9 @@ impl Checker<'_> {
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
-            driven.extend(parameters.into_iter().flat_map(drives));
+            let services: Vec<&'static str> = parameters.into_iter().flat_map(drives).collect();
+            driven.extend(services.iter().copied());
+            used.push(services);
             if let Some(known) = parameters {
                 let of_scenario = self.catalogue.workload_metrics(&combination.workload, known);
                 if let Some(primary) = of_scenario.first() {
@@ -74,16 +78,68 @@ impl Checker<'_> {
         let is_written = driven.iter().any(|service| self.catalogue.has_log_volume(service));
         for volume in volumes.iter().filter(|_| !is_written) {
             let node = self.root.get("storage").and_then(|storage| storage.get(volume));
+            if self.is_left_over(study, &format!("storage.{volume}")) {
+                continue;
+            }
             let message = format!("no workload of this study writes to `storage.{volume}`");
             let label = "it is for the log of a database that has a server, such as postgres";
             self.wrong(message, node.and_then(|node| node.span.clone()), label);
         }
         for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
             let node = self.root.get("service").and_then(|services| services.get(service));
+            if self.is_left_over(study, &format!("service.{service}")) {
+                continue;
+            }
             let message = format!("no workload of this study uses the service `{service}`");
             let example = self.use_of(service, study);
             let label = example.unwrap_or_else(|| format!("`surefoot list {service}` has an example with it"));
             self.wrong(message, node.and_then(|node| node.span.clone()), label);
+        }
+        self.factors_unheard(study, &combinations, &used);
+    }
+
+    /// Whether a change took away who uses this table of the file's: it is of no use then, and no mistake. What a change itself says of it is.
+    fn is_left_over(&self, study: &Study, table: &str) -> bool {
+        let node = table.split('.').try_fold(self.root, |node, key| node.get(key));
+        let is_of_table = |path: &str| path.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
+        let mut factors = study.factors.iter().filter(|factor| factor.paths().any(is_of_table));
+        self.is_changed && node.is_none_or(Node::is_of_file) && factors.all(|factor| factor.span.is_some())
+    }
+
+    /// Factors of a server, or of its log's volume, by which scenarios without that server differ: the same would be measured under two names, and
+    /// an effect that others have would be averaged over it.
+    fn factors_unheard(&mut self, study: &Study, combinations: &[Combination], used: &[Vec<&'static str>]) {
+        if !self.problems.is_empty() {
+            return;
+        }
+        let catalogue = self.catalogue;
+        let is_heard = |path: &str, services: &[&str]| {
+            let mut words = path.split('.');
+            match (words.next(), words.next()) {
+                (Some("service"), Some(service)) => services.contains(&service),
+                (Some("storage"), Some(volume)) if VOLUMES.contains(&volume) => {
+                    services.iter().any(|service| catalogue.has_log_volume(service))
+                }
+                _ => true,
+            }
+        };
+        for (index, factor) in compared(study) {
+            let Some(path) = factor.paths().next() else { continue };
+            let mut others = HashSet::new();
+            let found = combinations.iter().zip(used).find(|(one, services)| {
+                let mut other = (*one).clone();
+                let is_varied = other.levels[index].take().is_some();
+                is_varied && !factor.paths().any(|path| is_heard(path, &services[..])) && !others.insert(other)
+            });
+            if let Some((one, _)) = found {
+                let message = format!(
+                    "`{path}` has no effect in `{}`, which differs from another scenario by it alone",
+                    one.label(study)
+                );
+                let label =
+                    "an [[exclude]] leaves such scenarios one of its levels; or one factor of named levels sets both";
+                self.wrong(message, factor.span.clone(), label);
+            }
         }
     }
 

@@ -124,6 +124,110 @@ control = false
     assert_eq!((labels, plan.baseline), (vec!["ext4", "xfs"], 1));
 }
 
+/// What the file has for the others alone had the change refused, and nothing on the command line could take it away.
+#[test]
+fn a_workload_alone_needs_nothing_of_the_others() {
+    let body = r#"
+[factors.busy]
+few = { workload.oltp.threads = 1, storage.size = "1GiB" }
+many = { workload.oltp.threads = 8, storage.size = "2GiB" }
+[storage.wal]
+filesystem = "xfs"
+[service.postgres.settings]
+shared_buffers = "1GB"
+[workload.oltp]
+engine = "postgres"
+[workload.tree]
+[[limit]]
+workload = "oltp"
+metric = "commit_seconds"
+at_most = 1
+[[limit]]
+workload = "tree"
+metric = "files_per_second"
+at_least = 1
+[design]
+control = false
+"#;
+    let plan = |changes: &[(&str, &str)]| planned(&format!("{HEAD}{body}"), changes);
+    let tree = plan(&[("workload", "tree")]).expect("right");
+    let labels: Vec<&str> = tree.scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
+    assert_eq!((labels, &tree.scenarios[1].storage["size"]), (vec!["few", "many"], &json!(2_u64 << 30)));
+    assert_eq!((tree.limits.len(), &*tree.limits[0].workload), (1, "tree"));
+    assert_eq!(plan(&[("workload", "oltp")]).expect("right").limits.len(), 1);
+    assert!(plan(&[("workload.oltp.engine", "sqlite")]).is_ok(), "its server's table is of no use");
+    // What a change says itself must have an effect.
+    let vain = plan(&[("workload", "tree"), ("service.postgres.settings.fsync", "off")]);
+    assert!(vain.is_err_and(|said| said.contains("no workload of this study uses the service `postgres`")));
+}
+
+#[test]
+fn a_rule_may_be_in_vain_once_levels_are_gone() {
+    let rules = "[[exclude]]\nstorage.filesystem = \"ext4\"\nworkload.oltp.threads = 1\n\
+        [[exclude]]\nstorage.filesystem = \"ext4\"\nworkload.oltp.rows = 2\n";
+    let body = format!(
+        "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\nworkload.oltp.threads = [1, 4]\n\
+         workload.oltp.rows = [1, 2]\n{rules}[workload.oltp]\n[design]\ncontrol = false\n"
+    );
+    check_with(
+        &body,
+        &[("workload.oltp.threads", "1")],
+        &expect![[r#"
+        xfs · rows=1
+        xfs · rows=2
+    "#]],
+    );
+    let body = "[factors]\nstorage.filesystem = [\"ext4\"]\n[[include]]\nstorage.filesystem = \"xfs\"\n[workload.oltp]\n\
+        [design]\ncontrol = false\n";
+    check_with(
+        body,
+        &[("storage.filesystem", "xfs")],
+        &expect![[r#"
+        xfs
+    "#]],
+    );
+}
+
+/// `--rounds 4` had hidden what `plan` refuses.
+#[test]
+fn other_rounds_make_no_wrong_file_right() {
+    let two = "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\nworkload.oltp.threads = [1, 4]\n\
+        [baseline]\nstorage.filesystem = \"xfs\"\n[workload.oltp]\n";
+    for (body, says) in [
+        (two, "the baseline matches 2 scenarios"),
+        ("[service.postgres]\n[workload.oltp]\n", "no workload of this study uses the service"),
+    ] {
+        let said = planned(&format!("{HEAD}{body}"), &[("design.rounds_min", "4")]).expect_err("as without it");
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+/// Keys are texts in TOML, and values are not.
+#[test]
+fn a_named_level_may_look_like_a_number() {
+    let body = "[factors.threads]\n1 = { workload.oltp.threads = 1 }\n8 = { workload.oltp.threads = 8 }\n\
+        [baseline]\nthreads = 8\n[workload.oltp]\n[design]\ncontrol = false\n";
+    let plan = planned(&format!("{HEAD}{body}"), &[]).expect("right");
+    assert_eq!(plan.scenarios[plan.baseline].label, "8");
+    for (change, labels) in [("8", vec!["8"]), ("[8, 1]", vec!["8", "1"])] {
+        let plan = planned(&format!("{HEAD}{body}"), &[("threads", change)]).expect("right");
+        assert_eq!(plan.scenarios.iter().map(|scenario| &*scenario.label).collect::<Vec<_>>(), labels);
+        assert_eq!(plan.scenarios[plan.baseline].label, "8");
+    }
+}
+
+#[test]
+fn a_table_goes_with_levels_that_are_numbers() {
+    let text = format!(
+        "{HEAD}[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\nworkload.oltp.threads = [1, 4]\n\
+         storage.size = [\"1GiB\", \"2GiB\"]\n[workload.oltp]\n[[table]]\nworkload = \"oltp\"\nmetric = \"speed\"\n\
+         rows = \"storage.filesystem\"\ncolumns = \"workload.oltp.threads\"\nwhere = {{ \"storage.size\" = \"size=1GiB\" }}\n"
+    );
+    for (size, tables) in [("1GiB", 1), ("2GiB", 0)] {
+        assert_eq!(planned(&text, &[("storage.size", size)]).expect("right").tables.len(), tables, "{size}");
+    }
+}
+
 #[test]
 fn a_table_goes_with_its_levels() {
     let table = |level: &str| {

@@ -296,6 +296,37 @@ fn factors_of_a_guest_need_one() {
     );
 }
 
+/// The scenarios of SQLite were measured twice, and what PostgreSQL's setting does was averaged with nothing.
+#[test]
+fn factors_of_a_server_need_it_where_scenarios_differ_by_them_alone() {
+    let factor = "[factors]\nworkload.oltp.engine = [\"sqlite\", \"postgres\"]\n\
+        service.postgres.settings.fsync = [true, false]\n[workload.oltp]\n";
+    check(
+        factor,
+        &expect![[r#"
+            5:27 `service.postgres.settings.fsync` has no effect in `sqlite · fsync=false`, which differs from another scenario by it alone | an [[exclude]] leaves such scenarios one of its levels; or one factor of named levels sets both
+        "#]],
+    );
+    check(
+        &format!(
+            "{factor}[[exclude]]\nworkload.oltp.engine = \"sqlite\"\nservice.postgres.settings.fsync = false\n\
+             [design]\ncontrol = false\n"
+        ),
+        &expect![[r#"
+            sqlite · fsync=true
+            postgres · fsync=true
+            postgres · fsync=false
+        "#]],
+    );
+    check(
+        "[factors]\nstorage.wal.filesystem = [\"ext4\", \"xfs\"]\n[workload.oltp]\nengine = \"postgres\"\n\
+         [workload.tree]\n",
+        &expect![[r#"
+            4:13 `storage.wal.filesystem` has no effect in `tree · xfs`, which differs from another scenario by it alone | an [[exclude]] leaves such scenarios one of its levels; or one factor of named levels sets both
+        "#]],
+    );
+}
+
 #[test]
 fn an_include_sets_nothing_of_a_workload_that_is_not_there() {
     let include = "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[[include]]\nstorage.filesystem = \"xfs\"\n\
