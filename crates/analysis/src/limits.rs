@@ -21,7 +21,7 @@ const TIMES: [&str; 4] = ["s", "ms", "µs", "ns"];
 pub struct Held {
     /// The limit.
     pub limit: LimitRecord,
-    /// The scenario's label.
+    /// The scenario's label; the workload's name where all of its scenarios were left out.
     pub label: String,
     /// What is limited.
     pub metric: Metric,
@@ -80,19 +80,31 @@ impl Held {
 
 /// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
 pub fn limits(contents: &Contents, details: &Details, alpha: f64) -> Vec<Held> {
-    // What a screen left out is measured by nobody.
-    let is_wanted = |scenario: &Scenario| !scenario.control && contents.is_studied(scenario);
-    let of_workload = |limit: &LimitRecord| places(contents, &limit.workload, is_wanted);
     let all = &contents.study.limits;
-    let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
+    let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| limited(contents, limit).len()).sum());
     let of_limit = |limit: &LimitRecord| {
         let measured = measured(contents, details, limit);
         let nothing = Measured::default();
-        let of = |column: usize| measured.get(&*contents.scenarios[column].label).unwrap_or(&nothing);
-        let columns = of_workload(limit).into_iter();
-        columns.map(|column| held(contents, limit, column, (of(column), confidence))).collect::<Vec<_>>()
+        let of = |label: String| {
+            let found = measured.get(&*label).unwrap_or(&nothing);
+            held(contents, limit, label, (found, confidence))
+        };
+        limited(contents, limit).into_iter().map(of).collect::<Vec<_>>()
     };
     all.iter().flat_map(of_limit).collect()
+}
+
+/// Labels of the scenarios that a limit is about. Where all were left out (`--only`, `--skip-missing`) the workload's name stands for them beside
+/// other limits: one at which nobody looked is not kept, and "all are kept" must not be said without it.
+pub(crate) fn limited(contents: &Contents, limit: &LimitRecord) -> Vec<String> {
+    // What a screen left out is measured by nobody.
+    let is_wanted = |scenario: &Scenario| !scenario.control && contents.is_studied(scenario);
+    let of = |limit: &LimitRecord| places(contents, &limit.workload, is_wanted);
+    let columns = of(limit);
+    if columns.is_empty() && contents.study.limits.iter().any(|other| !of(other).is_empty()) {
+        return vec![limit.workload.clone()];
+    }
+    columns.into_iter().map(|column| contents.scenarios[column].label.clone()).collect()
 }
 
 /// A scenario's figures of a limited metric, by round.
@@ -189,7 +201,7 @@ fn whole_p99(tail: &TailOfTrial, metric: &str) -> Option<f64> {
     if operation == "latency" { ALL_OPERATIONS.into_iter().find_map(of) } else { of(operation) }
 }
 
-fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, confidence): (&Measured, f64)) -> Held {
+fn held(contents: &Contents, limit: &LimitRecord, label: String, (measured, confidence): (&Measured, f64)) -> Held {
     let values: Vec<f64> = measured.figures.values().copied().collect();
     let metric = contents.metric(&limit.metric, Direction::Neither);
     let without = measured.without.len();
@@ -201,7 +213,7 @@ fn held(contents: &Contents, limit: &LimitRecord, column: usize, (measured, conf
     };
     let is_enough = |centre: &Centre| centre.count >= ROUNDS_FOR_CLAIMS && (has_counts || centre.min > 0.0);
     Held {
-        label: contents.scenarios[column].label.clone(),
+        label,
         verdict: match &centre {
             None => Verdict::Unmeasured,
             Some(centre) if is_enough(centre) => verdict(centre, limit, (broken, without)),

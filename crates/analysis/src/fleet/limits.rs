@@ -2,9 +2,8 @@
 
 use super::FleetHost;
 use super::part::host_of_rounds;
-use crate::counting::places;
 use crate::details::Details;
-use crate::limits::measured;
+use crate::limits::{limited, measured};
 use crate::row::simultaneous;
 use ledger::model::{Contents, LimitRecord};
 use observe::metric::{Direction, Metric};
@@ -15,7 +14,7 @@ use stats::hosts::further_rounds;
 pub struct FleetLimit {
     /// The limit.
     pub limit: LimitRecord,
-    /// The scenario's label.
+    /// The scenario's label; the workload's name where all of its scenarios were left out.
     pub label: String,
     /// What is limited.
     pub metric: Metric,
@@ -81,24 +80,23 @@ impl FleetLimit {
 /// Every limit with every scenario of its workload, in the order of the file.
 pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool) -> Vec<FleetLimit> {
     let host_of = host_of_rounds(contents, hosts);
-    let of_workload = |limit: &LimitRecord| places(contents, &limit.workload, |scenario| !scenario.control);
     let all = &contents.study.limits;
-    let count = all.iter().map(|limit| of_workload(limit).len()).sum();
+    let count = all.iter().map(|limit| limited(contents, limit).len()).sum();
     let confidence = simultaneous(contents.study.analysis.confidence, count);
     let of_limit = |limit: &LimitRecord| -> Vec<FleetLimit> {
         // A fleet's histograms are not read: of percentiles by turns the turns' ends are known.
         let measured = measured(contents, &Details::default(), limit);
-        let held = |column: usize| {
+        let held = |label: String| {
             let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); hosts.len()];
             let mut without = vec![0; hosts.len()];
-            let found = measured.get(&*contents.scenarios[column].label);
+            let found = measured.get(&*label);
             for (round, host) in &host_of {
                 let figure = found.and_then(|found| found.figures.get(round));
                 rounds[*host].extend(figure);
                 without[*host] += usize::from(found.is_some_and(|found| found.without.contains(round)));
             }
             FleetLimit {
-                label: contents.scenarios[column].label.clone(),
+                label,
                 metric: contents.metric(&limit.metric, Direction::Neither),
                 limit: limit.clone(),
                 further: is_one_kind.then(|| further(&rounds, confidence)).flatten(),
@@ -107,7 +105,7 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
                 is_astride: found.is_some_and(|found| found.is_astride),
             }
         };
-        of_workload(limit).into_iter().map(held).collect()
+        limited(contents, limit).into_iter().map(held).collect()
     };
     all.iter().flat_map(of_limit).collect()
 }

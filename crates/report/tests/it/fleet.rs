@@ -325,6 +325,10 @@ fn limits_are_held_against_every_host_and_a_further_one() {
         &said(&hole),
         &["Not kept: Its speed of xfs was beyond its limit (at least 1,500 1/s) in 3 of 3 rounds on n1;"],
     );
+    // Nor is one kept of a workload that was left out.
+    let mut left_out = with_limit(4, 10.0, true);
+    left_out.study.limits.push(LimitRecord { workload: "tree".into(), ..left_out.study.limits[0].clone() });
+    check(&said(&left_out), &["Not known: Its speed of tree was not measured on "]);
     let json = FleetReport::of(&with_limit(8, 2500.0, true), is_choice).expect("a fleet").json();
     let of_xfs = &json["limits"][1];
     assert_eq!(

@@ -176,6 +176,22 @@ fn what_is_unknown_is_no_yes() {
     );
 }
 
+/// `--only` and `--skip-missing` leave workloads out: of etcd-disk without etcd all limits were said to be kept.
+#[test]
+fn a_limit_of_a_workload_that_was_left_out_is_not_kept() {
+    let elsewhere =
+        LimitRecord { title: "p99 of the log".into(), workload: "key-value".into(), ..limit(10_000.0, false) };
+    let said = |limits: &[LimitRecord]| {
+        report::summary(&input(vec![around(2000.0, 1.0)], limits), &Place::default(), 100, false)
+    };
+    let both = said(&[limit(10_000.0, false), elsewhere.clone()]);
+    assert!(both.starts_with("Not known: p99 of the log was not measured."), "{both}");
+    assert!(both.contains("for all 2 limits together"), "{both}");
+    // Who measures nothing that has a limit asks for the fastest.
+    let alone = said(&[elsewhere]);
+    assert!(!alone.contains("p99 of the log"), "{alone}");
+}
+
 /// "latency microseconds p99 is at most 2.04 ms" is of two units.
 #[test]
 fn a_limit_without_a_title_is_called_by_its_metric_without_the_unit() {
