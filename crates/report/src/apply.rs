@@ -178,9 +178,13 @@ fn setup(scenario: &Scenario, trial: &Trial, service: &str) -> Setup {
     }
 }
 
-/// Servers that have settings of their own, or said their version.
+/// Servers that have settings of their own, or said their version. A study's settings are recorded with each scenario: of a trial that finished
+/// only servers that told something were in it.
 fn services(scenario: &Scenario, trial: &Trial) -> BTreeSet<String> {
+    let is_of = |name: &str, fact: &str| fact.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    let was_up = |name: &str| trial.state != TrialState::Finished || trial.facts.keys().any(|fact| is_of(name, fact));
     let asked = scenario.settings["services"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
+    let asked = asked.filter(|name| was_up(name));
     let said = trial.facts.keys().filter_map(|fact| fact.strip_suffix(".version")).map(String::from);
     asked.chain(said).collect()
 }

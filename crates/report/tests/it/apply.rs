@@ -187,6 +187,13 @@ fn a_server_is_told_where_its_data_and_its_log_were() {
     assert!(text.contains("data = /MOUNTPOINT/data/server\nlog = /MOUNTPOINT-wal/server\n"), "{text}");
 }
 
+/// Of a study with two web servers each scenario has the settings of both: those of Apache were put in place beside nginx.
+#[test]
+fn a_server_that_was_not_there_is_not_put_in_place() {
+    let text = of_server(|scenario, _| scenario.settings["services"]["other"] = json!({}));
+    assert!(text.contains("# First, for server\n") && !text.contains("for other"), "{text}");
+}
+
 /// Older results have settings that are refused now: the user has to know which.
 #[test]
 fn a_setting_that_is_refused_now_is_named() {
