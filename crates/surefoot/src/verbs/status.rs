@@ -67,7 +67,8 @@ fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
         None => {
             let files = results_in(Path::new("."))?;
             if files.is_empty() {
-                println!("no results files (*.surefoot) in this folder");
+                // Not among the data: with --json there is an empty list.
+                eprintln!("no results files (*.surefoot) in this folder");
             }
             Ok(files)
         }

@@ -109,6 +109,13 @@ fn names_of_the_wrong_kind_are_told_apart() {
     refuse(&["status", "--verify"], 2, "a.surefoot");
 }
 
+/// Words for people stood before the list, so that no program could read it.
+#[test]
+fn a_folder_without_results_has_an_empty_list() {
+    let none = World::new().surefoot(&["status", "--json"]).status(0).says("no results files");
+    assert_eq!(none.json(), serde_json::json!([]));
+}
+
 /// What follows a point is part of the name: another version's results are not shown, and its page is not written over.
 #[test]
 fn names_with_points_are_told_apart() {
