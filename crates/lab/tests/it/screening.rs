@@ -17,7 +17,7 @@ fn large(design: &str) -> String {
 question = "?"
 [factors]
 "storage.filesystem" = ["ext4", "xfs", "btrfs", "ext3"]
-a = {{ off = {{ "cpus.server" = [0] }}, on = {{ "cpus.server" = [1] }} }}
+a = {{ off = {{ "storage.check" = false }}, on = {{ "storage.check" = true }} }}
 b = {{ off = {{ "storage.size" = "1GiB" }}, on = {{ "storage.size" = "2GiB" }} }}
 c = {{ off = {{ "storage.mount" = [] }}, on = {{ "storage.mount" = ["noatime"] }} }}
 d = {{ off = {{ "memory" = "1GiB" }}, on = {{ "memory" = "2GiB" }} }}

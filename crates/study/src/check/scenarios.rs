@@ -106,7 +106,7 @@ impl Checker<'_> {
         self.is_changed && node.is_none_or(Node::is_of_file) && factors.all(|factor| factor.span.is_some())
     }
 
-    /// Factors of a server, or of its log's volume, by which scenarios without that server differ: the same would be measured under two names, and
+    /// Factors of a server, of its CPUs or its log's volume, by which scenarios without that server differ: the same would be measured under two names, and
     /// an effect that others have would be averaged over it.
     fn factors_unheard(&mut self, study: &Study, combinations: &[Combination], used: &[Vec<&'static str>]) {
         if !self.problems.is_empty() {
@@ -117,6 +117,7 @@ impl Checker<'_> {
             let mut words = path.split('.');
             match (words.next(), words.next()) {
                 (Some("service"), Some(service)) => services.contains(&service),
+                (Some("cpus"), Some("server")) => !services.is_empty(),
                 (Some("storage"), Some(volume)) if VOLUMES.contains(&volume) => {
                     services.iter().any(|service| catalogue.has_log_volume(service))
                 }

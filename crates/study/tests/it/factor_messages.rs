@@ -325,6 +325,12 @@ fn factors_of_a_server_need_it_where_scenarios_differ_by_them_alone() {
             4:13 `storage.wal.filesystem` has no effect in `tree · xfs`, which differs from another scenario by it alone | an [[exclude]] leaves such scenarios one of its levels; or one factor of named levels sets both
         "#]],
     );
+    check(
+        "[factors]\ncpus.server = [[0], [1]]\n[workload.oltp]\n",
+        &expect![[r#"
+            4:6 `cpus.server` has no effect in `server=1`, which differs from another scenario by it alone | an [[exclude]] leaves such scenarios one of its levels; or one factor of named levels sets both
+        "#]],
+    );
 }
 
 #[test]
