@@ -284,17 +284,18 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
     world.surefoot(&["powercut", "s.toml", "--scenario", label]).status(2).says("--replay");
     let said: Said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--replay", state]);
     assert!(said.stdout.contains(label.as_str()), "{}\n{}", said.stdout, said.stderr);
+    let looked_at = said.status;
     let export = |of: &str, file: &str| world.surefoot(&["powercut", "s.toml", "--scenario", of, "--export", file]);
     export(label, "s.surefoot").status(2).says("is a results file, and is not written over");
     let said = export(label, "log").status(0);
     assert!(said.stdout.contains("as dm-log-writes has them"), "{}", said.stdout);
     let log = std::fs::read(world.path().join("log")).expect("written");
     // The magic number of drivers/md/dm-log-writes.c.
-    assert!(
-        log.starts_with(&0x006a_7366_7773_6872_u64.to_le_bytes()) && log.len().is_multiple_of(512),
-        "{} bytes",
-        log.len()
-    );
+    assert!(log.starts_with(&0x006a_7366_7773_6872_u64.to_le_bytes()) && log.len().is_multiple_of(512));
+    // Where nobody reads on, it had died with its state mounted.
+    let writer = std::io::pipe().expect("a pipe").1;
+    let mut unread = world.command(&["powercut", "s.toml", "--scenario", label, "--replay", state]);
+    assert_eq!(unread.stdout(writer).status().expect("it ends").code(), looked_at);
     export("another", "log").status(2).says("nothing is kept");
     world.assert_nothing_left();
     what_is_looked_at_goes_with_the_terminal_and_is_taken_away_after_a_kill(&world, label, state);

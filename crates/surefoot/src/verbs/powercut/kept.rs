@@ -12,6 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::record::causes;
 use powercut::states::Image;
 use sandbox::work::Work;
+use std::io::Write as _;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -36,7 +37,7 @@ pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failur
 pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<Status, Failure> {
     require_writable(file)?;
     let entries = replay::export(work, scenario, file).map_err(explained)?;
-    println!("{}: {entries} entries, as dm-log-writes has them", file.display());
+    say(&format!("{}: {entries} entries, as dm-log-writes has them", file.display()));
     Ok(Status::Answered)
 }
 
@@ -56,16 +57,16 @@ fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Statu
     let replayed = kept.serve(work, image)?;
     match &replayed.after {
         Ok(after) => {
-            println!("{scenario}, as power came back: {}", after.data_folder.display());
+            say(&format!("{scenario}, as power came back: {}", after.data_folder.display()));
             quote("the checker, before the mount", after.checker_said.as_deref().unwrap_or_default());
         }
         Err(error) => {
-            println!("{scenario} did not come up: {}", plain(&causes(error).join(": ")));
+            say(&format!("{scenario} did not come up: {}", plain(&causes(error).join(": "))));
             quote("what was said", error.log().unwrap_or_default());
             quote("the checker, without a mount", replayed.checked.as_deref().unwrap_or_default());
         }
     }
-    println!("What you change there is thrown away. Press Enter to let it go.");
+    say("What you change there is thrown away. Press Enter to let it go.");
     wait_for_enter();
     match replayed.after {
         Ok(after) => after.unmount().map(|()| Status::Answered).map_err(|error| {
@@ -91,10 +92,10 @@ fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> R
     interrupt::catch();
     match copy_out::copy_out(kept, work, image, std::env::current_exe()?, &interrupt::INTERRUPTED)? {
         Ended::Copied { folder, said } => {
-            println!("{scenario}, as power came back: {}", folder.display());
-            println!(
+            say(&format!("{scenario}, as power came back: {}", folder.display()));
+            say(
                 "It is a copy of all that the guest's kernel saw after its recovery (times to the second, no extended attributes). It stays until \
-                 the state is replayed again, or `surefoot clean`."
+                 the state is replayed again, or `surefoot clean`.",
             );
             quote("the checker, before the mount", said.checker.as_deref().unwrap_or_default());
             quote("the guest's kernel, at the mount", &said.kernel);
@@ -102,7 +103,7 @@ fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> R
             Ok(if said.lacking.is_empty() { Status::Answered } else { Status::Holes })
         }
         Ended::Down(failure) => {
-            println!("{scenario} did not come up: {}", plain(&failure.causes.join(": ")));
+            say(&format!("{scenario} did not come up: {}", plain(&failure.causes.join(": "))));
             quote("what was said in the guest", &failure.log);
             Ok(Status::Holes)
         }
@@ -113,7 +114,12 @@ fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> R
 /// What somebody else said, if anything.
 fn quote(who: &str, words: &str) {
     if !words.trim().is_empty() {
-        println!("{who}:");
-        plain(words.trim()).lines().for_each(|line| println!("    {line}"));
+        say(&format!("{who}:"));
+        plain(words.trim()).lines().for_each(|line| say(&format!("    {line}")));
     }
+}
+
+/// A line for whoever still reads: where nobody does, what is mounted goes all the same.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
