@@ -10,7 +10,9 @@ use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
 use crate::limit::Limit;
 use crate::matrix::Rule;
-use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, TOP, TUNE_ROUNDS_MIN, VOLUMES};
+use crate::own_settings::{
+    CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, SERVER_SETTING, TOP, TUNE_ROUNDS_MIN, VOLUMES,
+};
 use crate::problem::{Problem, Span};
 use crate::safety::{self, SAFETY, Safety};
 use crate::table::{self, TABLE, Table};
@@ -381,7 +383,17 @@ impl<'a> Checker<'a> {
                 self.problems.push(problem.hint(hint));
                 continue;
             };
-            let value = factor::checked(&path(&entry.key), setting, &entry.node, self.problems);
+            let of = path(&entry.key);
+            if FREE_TABLES.contains(&entry.key.as_str()) && entry.node.is_table() {
+                let free = entry.node.dotted();
+                let free = free.entries().iter().filter_map(|Entry { key, node, .. }| {
+                    let value = factor::checked(&format!("{of}.{key}"), &SERVER_SETTING, node, self.problems)?;
+                    Some((key.clone(), value))
+                });
+                checked.insert(entry.key.clone(), Value::Object(free.collect()));
+                continue;
+            }
+            let value = factor::checked(&of, setting, &entry.node, self.problems);
             checked.extend(value.map(|value| (entry.key.clone(), value)));
         }
         checked

@@ -63,6 +63,19 @@ impl Node {
         }
     }
 
+    /// The same without tables in it: TOML makes some of a name with dots, and servers' settings have such names.
+    pub fn dotted(&self) -> Node {
+        let Content::Table(entries) = &self.content else { return self.clone() };
+        let flat = entries.iter().flat_map(|entry| match entry.node.dotted() {
+            Node { content: Content::Table(inner), .. } if !inner.is_empty() => {
+                let under = |inner: Entry| Entry { key: format!("{}.{}", entry.key, inner.key), ..inner };
+                inner.into_iter().map(under).collect::<Vec<Entry>>()
+            }
+            node => vec![Entry { node, ..entry.clone() }],
+        });
+        Node { span: self.span.clone(), content: Content::Table(flat.collect()) }
+    }
+
     /// A table with these of its entries only.
     pub fn only(&self, is_kept: impl Fn(&Entry) -> bool) -> Node {
         let kept = self.entries().iter().filter(|entry| is_kept(entry)).cloned().collect();

@@ -361,6 +361,25 @@ control = false
     assert_ne!(plan.hash, without.hash);
 }
 
+/// As factors have them: in a table they were refused, as that "can't be a table".
+#[test]
+fn a_servers_settings_may_have_dots_without_quotes() {
+    let body = "[service.postgres.settings]\npg_stat.track = \"all\"\nwork_mem = \"4MB\"\n[workload.oltp]\nengine = \"postgres\"\n";
+    let settings = |changes: &[(&str, &str)]| {
+        let plan = planned(&format!("{HEAD}{body}"), changes).expect("right");
+        plan.scenarios[0].services["postgres"]["settings"].clone()
+    };
+    assert_eq!(settings(&[]), json!({ "pg_stat.track": "all", "work_mem": "4MB" }));
+    let changed = settings(&[("service.postgres.settings.pg_stat.track", "none")]);
+    assert_eq!(changed, json!({ "pg_stat.track": "none", "work_mem": "4MB" }));
+    check(
+        "[service.postgres]\nsettings = { libraries = [\"a\"] }\n[workload.oltp]\nengine = \"postgres\"\n",
+        &expect![[r#"
+            4:26 `service.postgres.settings.libraries` can't be a list | expected a text in quotes, a number, or true or false
+        "#]],
+    );
+}
+
 #[test]
 fn the_data_volume_has_a_name_too() {
     let text = r#"
