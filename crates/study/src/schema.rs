@@ -5,7 +5,7 @@
 use crate::Catalogue;
 use crate::factor::{all_paths, setting_at};
 use crate::limit::LIMIT;
-use crate::own_settings::{CPUS, DESIGN, GUEST, TOP, VOLUMES};
+use crate::own_settings::{CPUS, DESIGN, FREE_TABLES, GUEST, TOP, VOLUMES};
 use crate::safety::{CLASSES, SAFETY};
 use crate::table::TABLE;
 use serde_json::{Map, Value, json};
@@ -135,6 +135,10 @@ fn of(setting: &Setting) -> Value {
         Kind::Text => json!({ "type": "string" }),
         Kind::TextList => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::IntegerList => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 } }),
+        // A name with dots is a table of tables where it has no quotes.
+        Kind::Table if FREE_TABLES.contains(&setting.name) => {
+            json!({ "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "object"] } })
+        }
         Kind::Table => json!({ "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }),
         Kind::Scalar => json!({ "type": ["string", "number", "boolean"] }),
     };

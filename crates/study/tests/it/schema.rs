@@ -12,6 +12,9 @@ fn tables_are_closed_and_carry_defaults() {
     assert_eq!(properties["design"]["properties"]["rounds_min"]["default"], 6);
     assert_eq!(properties["workload"]["properties"]["oltp"]["properties"]["like"]["default"], "1.0");
     assert_eq!(properties["workload"]["properties"]["tree"]["additionalProperties"], false);
+    // Names with dots are tables where they have no quotes.
+    let settings = &properties["service"]["properties"]["postgres"]["properties"]["settings"];
+    assert_eq!(settings["additionalProperties"]["type"], json!(["string", "number", "boolean", "object"]));
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["required"], json!(["name", "workload"]));
 }
