@@ -118,6 +118,12 @@ pub fn is_path(name: &str) -> bool {
 /// Checks one factor; every problem at once.
 pub fn check(written: Written, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) -> Option<Factor> {
     let (name, span, node) = written;
+    // It stands in scenarios' labels, on terminals as well.
+    if name.contains(char::is_control) {
+        let label = "a name in one line, without control characters";
+        problems.push(Problem::new(format!("{name:?} can't be a factor's name"), span, label));
+        return None;
+    }
     let before = problems.len();
     let named = !is_path(&name);
     let mut levels = match (&node.content, named) {

@@ -296,6 +296,14 @@ fn factors_of_a_guest_need_one() {
     );
 }
 
+/// SECURITY.md: a stranger's study may be planned. Where two factors had a level of the same name, labels had that of the factor as it was.
+#[test]
+fn a_factors_name_does_not_steer_the_terminal() {
+    let text = "[factors.\"a\\u001b[2J\"]\non = { storage.size = \"1GiB\" }\n[workload.oltp]\n";
+    let said = planned(&format!("{HEAD}{text}"), &[]).expect_err("no name");
+    assert!(said.contains("can't be a factor's name") && !said.contains('\u{1b}'), "{said:?}");
+}
+
 /// The scenarios of SQLite were measured twice, and what PostgreSQL's setting does was averaged with nothing.
 #[test]
 fn factors_of_a_server_need_it_where_scenarios_differ_by_them_alone() {
