@@ -74,7 +74,9 @@ pub fn load_for_nodes(args: &StudyArgs, runs_as: RunsAs) -> Result<Loaded, Failu
 
 fn load_with(args: &StudyArgs, room: &dyn Fn(&Path) -> Room, runs_as: RunsAs) -> Result<Loaded, Failure> {
     let mut args = args.clone();
-    let loaded = load_as_said(&args, room)?;
+    // Once: of a pipe what is read is gone.
+    let read = text(&args.study)?;
+    let loaded = load_as_said(&args, &read, room)?;
     let is_root = runs_as == RunsAs::Root || nix::unistd::geteuid().is_root();
     if loaded.plan.bench_is_said {
         return Ok(loaded);
@@ -83,13 +85,13 @@ fn load_with(args: &StudyArgs, room: &dyn Fn(&Path) -> Room, runs_as: RunsAs) ->
         // Levels of a guest kernel are all the same on the host, which is refused where that is said.
         if loaded.plan.named.iter().any(|path| path.starts_with("guest.")) {
             args.set.push("bench=host".into());
-            load_as_said(&args, room)?;
+            load_as_said(&args, &read, room)?;
         }
         return Ok(loaded);
     }
     live::tell("not root: trials run in a guest kernel, as with --set bench=guest");
     args.set.push("bench=guest".into());
-    load_as_said(&args, room)
+    load_as_said(&args, &read, room)
 }
 
 impl Loaded {
@@ -113,8 +115,12 @@ fn needs_root(plan: &Plan) -> bool {
     !plan.scenarios.iter().all(is_directory)
 }
 
-fn load_as_said(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded, Failure> {
-    let (origin, text) = text(&args.study)?;
+/// Of where a study came from and its text, as it was read.
+fn load_as_said(
+    args: &StudyArgs,
+    (origin, text): &(String, String),
+    room: &dyn Fn(&Path) -> Room,
+) -> Result<Loaded, Failure> {
     let overrides = overrides(args)?;
     let parse = |change: &String| {
         let (path, value) = change.split_once('=').expect("checked when it was made");
@@ -122,7 +128,7 @@ fn load_as_said(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded
     };
     let parsed: Vec<Override> = overrides.iter().map(parse).collect();
     let failed = |problems| Failure::Study { origin: origin.clone(), text: text.clone(), problems };
-    let (study, problems) = study::read(&text, &parsed, &BuiltIn);
+    let (study, problems) = study::read(text, &parsed, &BuiltIn);
     let Some(study) = study.filter(|_| problems.is_empty()) else { return Err(failed(problems)) };
     let mut plan = crash::plan::plan(&study).map_err(|problem| failed(vec![problem]))?;
     if !args.only.is_empty() {
@@ -139,7 +145,8 @@ fn load_as_said(args: &StudyArgs, room: &dyn Fn(&Path) -> Room) -> Result<Loaded
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
     choose_order(&mut plan, room(&work))?;
     let noise = lab::noise::kept(&work).filter(|_| plan.drawn.order == study::Order::Turns);
-    let mut loaded = Loaded { text, overrides, only: args.only.clone(), plan, results, work, noise: None };
+    let mut loaded =
+        Loaded { text: text.clone(), overrides, only: args.only.clone(), plan, results, work, noise: None };
     loaded.choose_turns(noise.as_ref());
     Ok(loaded)
 }
@@ -296,13 +303,14 @@ fn overrides(args: &StudyArgs) -> Result<Vec<String>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
 
-    /// A login node's users have a few GiB each, and the nodes that measure have all of theirs.
-    #[test]
-    fn scenarios_share_the_room_of_the_machine_that_is_asked() {
-        let args = StudyArgs {
-            study: "quick".into(),
-            set: ["bench=host", "storage.device=loop", "design.order=turns"].map(String::from).into(),
+    /// What is asked of a study with these changes, which works nowhere.
+    fn args(study: &str, changes: &[&str]) -> StudyArgs {
+        StudyArgs {
+            study: study.into(),
+            set: changes.iter().map(ToString::to_string).collect(),
             only: Vec::new(),
             rounds: None,
             tune: false,
@@ -311,10 +319,31 @@ mod tests {
             seed: None,
             work: Some("/nowhere".into()),
             results: None,
-        };
+        }
+    }
+
+    /// `gen | surefoot run /dev/stdin`: looked at twice, it had no workload.
+    #[test]
+    fn a_study_from_a_pipe_is_read_once() {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        let text =
+            "name = \"s\"\n[guest]\nmemory = \"512MiB\"\n[storage]\ndevice = \"dir\"\npath = \"/\"\n[workload.null]\n";
+        writer.write_all(text.as_bytes()).expect("a few bytes");
+        drop(writer);
+        let loaded = load(&args(&format!("/dev/fd/{}", reader.as_raw_fd()), &[]));
+        assert_eq!(loaded.map(|loaded| loaded.text).map_err(|failure| failure.render(false)), Ok(text.into()));
+    }
+
+    /// A login node's users have a few GiB each, and the nodes that measure have all of theirs.
+    #[test]
+    fn scenarios_share_the_room_of_the_machine_that_is_asked() {
+        let args = args("quick", &["bench=host", "storage.device=loop", "design.order=turns"]);
+        let read = text(&args.study).expect("it is built in");
         let order = |memory_bytes: u64| {
             let room = |_: &Path| Room { image_bytes: 1 << 50, memory_bytes, has_namespaces: true };
-            load_as_said(&args, &room).map(|loaded| loaded.plan.drawn.order).map_err(|failure| failure.render(false))
+            load_as_said(&args, &read, &room)
+                .map(|loaded| loaded.plan.drawn.order)
+                .map_err(|failure| failure.render(false))
         };
         assert!(order(1).is_err_and(|said| said.contains("of memory")));
         assert_eq!(order(1 << 50), Ok(study::Order::Turns));
