@@ -106,8 +106,8 @@ impl Checker<'_> {
         self.is_changed && node.is_none_or(Node::is_of_file) && factors.all(|factor| factor.span.is_some())
     }
 
-    /// Factors of a server, of its CPUs or its log's volume, by which scenarios without that server differ: the same would be measured under two names, and
-    /// an effect that others have would be averaged over it.
+    /// Factors of a server, of its CPUs or its log's volume, by which scenarios without that server differ: the same would be measured under
+    /// two names, and an effect that others have would be averaged over it.
     fn factors_unheard(&mut self, study: &Study, combinations: &[Combination], used: &[Vec<&'static str>]) {
         if !self.problems.is_empty() {
             return;
