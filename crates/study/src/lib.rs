@@ -92,6 +92,10 @@ pub trait Catalogue {
     ) -> Vec<String> {
         Vec::new()
     }
+    /// Settings of a workload that do nothing beside the others: each by its name, with what it needs.
+    fn workload_idle(&self, _name: &str, _parameters: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        Vec::new()
+    }
     /// Names of the metrics that a workload's runs have with these parameters.
     fn workload_metrics(&self, _name: &str, _parameters: &Map<String, Value>) -> Vec<String> {
         Vec::new()

@@ -49,6 +49,10 @@ impl Catalogue for BuiltIn {
         load.problems_beside(&services)
     }
 
+    fn workload_idle(&self, name: &str, parameters: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        workloads::idle(name, parameters)
+    }
+
     fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
         let metrics = workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.metrics());
         metrics.into_iter().map(|metric| metric.name.into_owned()).collect()

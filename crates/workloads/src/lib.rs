@@ -33,6 +33,7 @@ mod tpcb;
 #[cfg(test)]
 mod workload_tests;
 
+use load::engines;
 use load::workload::{Error, Kind, WorkloadSettings};
 use serde_json::{Map, Value};
 use steps::Steps;
@@ -84,6 +85,14 @@ pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
 /// The checked settings of the workload of this name.
 pub fn settings(name: &str, checked: &Map<String, Value>) -> Option<Box<dyn WorkloadSettings>> {
     kind(name).map(|kind| (kind.read)(checked))
+}
+
+/// Settings that do nothing with a workload's engine, each with what it needs: those of an embedded database, where that is a server.
+pub fn idle(name: &str, checked: &Map<String, Value>) -> Vec<(String, &'static str)> {
+    let engine = checked.get("engine").and_then(|engine| engines::named(engine.as_str()?));
+    let (Some(kind), Some(false)) = (kind(name), engine.map(|engine| engine.is_embedded)) else { return Vec::new() };
+    let of_embedded = load::with_pragmas![].iter().filter(|setting| kind.settings.contains(setting));
+    of_embedded.map(|setting| (setting.name.to_string(), "an embedded `engine`")).collect()
 }
 
 /// The commits of this load, one by one: by the name of the load that surefoot itself runs, and its checked parameters.

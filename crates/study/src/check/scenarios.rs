@@ -42,7 +42,7 @@ impl Checker<'_> {
         for combination in &combinations {
             let base = combination.settings(study);
             on_host.extend((base.top["bench"] != "guest").then_some(combination));
-            idle.push(idle_of(self.catalogue, &base));
+            idle.push(idle_of(self.catalogue, &base, &combination.workload));
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
@@ -95,7 +95,8 @@ impl Checker<'_> {
             let label = example.unwrap_or_else(|| format!("`surefoot list {service}` has an example with it"));
             self.wrong(message, node.and_then(|node| node.span.clone()), label);
         }
-        self.factors_unheard(study, &combinations, &used);
+        let heard: Vec<Heard> = used.into_iter().zip(idle).collect();
+        self.factors_unheard(study, &combinations, &heard);
     }
 
     /// Whether a change took away who uses this table of the file's: it is of no use then, and no mistake. What a change itself says of it is.
@@ -106,18 +107,19 @@ impl Checker<'_> {
         self.is_changed && node.is_none_or(Node::is_of_file) && factors.all(|factor| factor.span.is_some())
     }
 
-    /// Factors of a server, of its CPUs or its log's volume, by which scenarios without that server differ: the same would be measured under
-    /// two names, and an effect that others have would be averaged over it.
-    fn factors_unheard(&mut self, study: &Study, combinations: &[Combination], used: &[Vec<&'static str>]) {
+    /// Factors of a server, of its CPUs or its log's volume, by which scenarios without that server differ, or of a workload's settings that
+    /// another engine has: the same would be measured under two names, and an effect that others have would be averaged over it.
+    fn factors_unheard(&mut self, study: &Study, combinations: &[Combination], heard: &[Heard]) {
         if !self.problems.is_empty() {
             return;
         }
         let catalogue = self.catalogue;
-        let is_heard = |path: &str, services: &[&str]| {
+        let is_heard = |path: &str, (services, idle): &Heard| {
             let mut words = path.split('.');
             match (words.next(), words.next()) {
                 (Some("service"), Some(service)) => services.contains(&service),
                 (Some("cpus"), Some("server")) => !services.is_empty(),
+                (Some("workload"), _) => !idle.contains_key(path),
                 (Some("storage"), Some(volume)) if VOLUMES.contains(&volume) => {
                     services.iter().any(|service| catalogue.has_log_volume(service))
                 }
@@ -127,10 +129,10 @@ impl Checker<'_> {
         for (index, factor) in compared(study) {
             let Some(path) = factor.paths().next() else { continue };
             let mut others = HashSet::new();
-            let found = combinations.iter().zip(used).find(|(one, services)| {
-                let mut other = (*one).clone();
+            let found = combinations.iter().zip(heard).find(|&(one, heard)| {
+                let mut other = one.clone();
                 let is_varied = other.levels[index].take().is_some();
-                is_varied && !factor.paths().any(|path| is_heard(path, &services[..])) && !others.insert(other)
+                is_varied && !factor.paths().any(|path| is_heard(path, heard)) && !others.insert(other)
             });
             if let Some((one, _)) = found {
                 let message = format!(
@@ -214,15 +216,21 @@ fn compared(study: &Study) -> impl Iterator<Item = (usize, &Factor)> {
     study.factors.iter().enumerate().filter(|(_, factor)| factor.levels.len() > 1)
 }
 
-/// Settings of services that do nothing in a scenario, by their paths, each with what it needs.
+/// The services that a scenario uses, and what does nothing in it.
+type Heard = (Vec<&'static str>, Idle);
+
+/// Settings of services and of the workload that do nothing in a scenario, by their paths, each with what it needs.
 type Idle = BTreeMap<String, &'static str>;
 
-fn idle_of(catalogue: &dyn Catalogue, base: &Base) -> Idle {
+fn idle_of(catalogue: &dyn Catalogue, base: &Base, workload: &str) -> Idle {
     let of_service = |(service, settings): (&String, &Map<String, Value>)| {
         let idle = catalogue.service_idle(service, settings).into_iter();
         idle.map(|(name, needs)| (format!("service.{service}.{name}"), needs)).collect::<Vec<_>>()
     };
-    base.services.iter().flat_map(of_service).collect()
+    let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
+    let of_workload = parameters.into_iter().flat_map(|parameters| catalogue.workload_idle(workload, parameters));
+    let of_workload = of_workload.map(|(name, needs)| (format!("workload.{workload}.{name}"), needs));
+    base.services.iter().flat_map(of_service).chain(of_workload).collect()
 }
 
 /// Problems of one scenario, each with the table it stands in.

@@ -342,6 +342,23 @@ fn factors_of_a_server_need_it_where_scenarios_differ_by_them_alone() {
 }
 
 #[test]
+fn factors_of_a_workload_need_the_engine_that_has_them() {
+    let factor = "[factors]\nworkload.oltp.like = [\"1.0\", \"0.4\"]\n";
+    check(
+        &format!("{factor}[workload.oltp]\nengine = \"postgres\"\n"),
+        &expect![[r#"
+            4:15 `workload.oltp.like` has no effect: it needs an embedded `engine`, which no scenario has | all its levels are the same
+        "#]],
+    );
+    check(
+        &format!("{factor}workload.oltp.engine = [\"sqlite\", \"postgres\"]\n[workload.oltp]\n"),
+        &expect![[r#"
+            4:15 `workload.oltp.like` has no effect in `like=0.4 · postgres`, which differs from another scenario by it alone | an [[exclude]] leaves such scenarios one of its levels; or one factor of named levels sets both
+        "#]],
+    );
+}
+
+#[test]
 fn an_include_sets_nothing_of_a_workload_that_is_not_there() {
     let include = "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[[include]]\nstorage.filesystem = \"xfs\"\n\
         \"workload.tree.files\" = 3\n[workload.oltp]\n";

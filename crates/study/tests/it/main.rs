@@ -68,6 +68,10 @@ impl Catalogue for Small {
         let bad = name == "oltp" && parameters["rows"].as_u64() < parameters["tables"].as_u64();
         bad.then(|| "`rows` is below `tables`".to_string()).into_iter().collect()
     }
+    fn workload_idle(&self, name: &str, parameters: &Map<String, Value>) -> Vec<(String, &'static str)> {
+        let is_idle = name == "oltp" && parameters["engine"] == "postgres";
+        is_idle.then(|| ("like".to_string(), "an embedded `engine`")).into_iter().collect()
+    }
     fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
         let metrics = match name {
             // As if these came at a rate.
