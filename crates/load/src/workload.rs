@@ -89,6 +89,11 @@ pub trait WorkloadSettings {
         self.run_seconds().is_some()
     }
 
+    /// Settings of its own that do nothing beside the others: each with what it needs.
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+
     /// Whether a run may be over well before the time that [`WorkloadSettings::estimate`] has.
     fn may_end_sooner(&self) -> bool {
         false

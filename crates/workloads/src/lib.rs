@@ -87,12 +87,16 @@ pub fn settings(name: &str, checked: &Map<String, Value>) -> Option<Box<dyn Work
     kind(name).map(|kind| (kind.read)(checked))
 }
 
-/// Settings that do nothing with a workload's engine, each with what it needs: those of an embedded database, where that is a server.
+/// A workload's settings that do nothing beside the others, each with what it needs: its own, and those of an embedded database where its
+/// engine is a server.
 pub fn idle(name: &str, checked: &Map<String, Value>) -> Vec<(String, &'static str)> {
+    let Some(kind) = kind(name) else { return Vec::new() };
     let engine = checked.get("engine").and_then(|engine| engines::named(engine.as_str()?));
-    let (Some(kind), Some(false)) = (kind(name), engine.map(|engine| engine.is_embedded)) else { return Vec::new() };
-    let of_embedded = load::with_pragmas![].iter().filter(|setting| kind.settings.contains(setting));
-    of_embedded.map(|setting| (setting.name.to_string(), "an embedded `engine`")).collect()
+    let is_served = engine.is_some_and(|engine| !engine.is_embedded);
+    let of_embedded = load::with_pragmas![].iter().filter(|setting| is_served && kind.settings.contains(setting));
+    let of_embedded = of_embedded.map(|setting| (setting.name, "an embedded `engine`"));
+    let all = (kind.read)(checked).idle().into_iter().chain(of_embedded);
+    all.map(|(name, needs)| (name.to_string(), needs)).collect()
 }
 
 /// The commits of this load, one by one: by the name of the load that surefoot itself runs, and its checked parameters.

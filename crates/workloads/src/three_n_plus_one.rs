@@ -138,9 +138,19 @@ impl WorkloadSettings for Parameters {
         METRICS.iter().chain(COUNTERS).cloned().collect()
     }
 
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        let [is_lmdb, is_sqlite] =
+            [&engines::lmdb::ENGINE, &engines::sqlite::ENGINE].map(|engine| self.engine == engine);
+        let all = [
+            ("sync", is_lmdb || is_sqlite, "LMDB or SQLite as `engine`"),
+            ("journal_mode", is_sqlite, "SQLite as `engine`"),
+            ("map_size", is_lmdb, "LMDB as `engine`"),
+        ];
+        all.into_iter().filter(|(_, is_heard, _)| !is_heard).map(|(name, _, needs)| (name, needs)).collect()
+    }
+
     fn durability(&self) -> Durability {
-        let is_flushed = self.sync == "commit" && self.engine.sql.is_none();
-        if is_flushed { Durability::full() } else { (self.kind().durability)(self) }
+        (self.kind().durability)(self)
     }
 
     fn estimate(&self) -> Estimate {

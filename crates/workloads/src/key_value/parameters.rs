@@ -186,6 +186,11 @@ impl WorkloadSettings for Parameters {
         }
     }
 
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        let of_lmdb = ["sync", "map_size"].into_iter().filter(|_| !self.is_lmdb());
+        of_lmdb.map(|name| (name, "LMDB as `engine`")).collect()
+    }
+
     fn missing(&self) -> Vec<String> {
         self.lacking(observe::machine::memory_bytes()).into_iter().collect()
     }

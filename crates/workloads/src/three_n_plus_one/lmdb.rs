@@ -16,7 +16,7 @@ pub static STORE: StoreKind = StoreKind {
     engine: Some(&ENGINE),
     to_max: u64::MAX,
     numbers_per_second: 100_000.0,
-    durability: |_| lmdb::durability(false),
+    durability: |parameters| lmdb::durability(parameters.sync == "commit"),
     open: |place, parameters| Ok(Box::new(Lmdb::open(&folder(place), parameters)?)),
     workers: Workers::Ours(|place, parameters| Ok(Box::new(Lmdb::open(&folder(place), parameters)?))),
 };
