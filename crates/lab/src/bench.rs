@@ -10,9 +10,8 @@ use std::sync::atomic::AtomicBool;
 mod conversation;
 pub mod guest;
 pub mod host;
-pub mod simulated;
 
-/// Where trials run: this host's kernel, a guest's, or a simulation.
+/// Where trials run: this host's kernel, or a guest's.
 pub trait Bench {
     /// Runs one trial to its end and hands each record to `sink` as it comes.
     ///

@@ -77,7 +77,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "observe",
             "ledger",
             "analysis",
-            "random",
             "stats",
             "settings",
         ],

@@ -121,7 +121,7 @@ fn trials(path: &Path) -> Trials {
 }
 
 /// A session on a machine that goes on from where the last one left it.
-pub fn conduct(text: &str, bench: &mut lab::bench::simulated::Simulated, path: &Path, retry_failed: bool) -> Summary {
+pub fn conduct(text: &str, bench: &mut crate::simulated::Simulated, path: &Path, retry_failed: bool) -> Summary {
     let plan = plan(text);
     // Sessions follow each other by the machine's clock.
     let session = resume::Session { retry_failed, now: bench.now(), ..session(text) };

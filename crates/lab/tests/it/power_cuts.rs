@@ -1,8 +1,8 @@
 //! Power cuts and failing disks of a scenario that failed: measured again on request, and never called known.
 
+use crate::simulated::Simulated;
 use crate::{contents, machine, plan, session, text};
 use crash::plan::TrialSpec;
-use lab::bench::simulated::Simulated;
 use lab::bench::{Bench, End, Error};
 use lab::conductor::{self, Stop, What};
 use lab::resume;

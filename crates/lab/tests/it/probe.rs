@@ -1,8 +1,8 @@
 //! What is probed, and for how long, on the simulated bench.
 
+use crate::simulated::Simulated;
 use crate::{plan, text};
 use crash::plan::TrialSpec;
-use lab::bench::simulated::Simulated;
 use lab::bench::{Bench, End, Ends, Error, Sink};
 use lab::probe::{probe, seconds};
 use lab::turns::places;

@@ -1,8 +1,8 @@
 //! Studies that are screened first: what is measured, what is kept and left out, what a resume makes of it.
 
 use crate::screened::{Run, Truth, repeat};
+use crate::simulated::Simulated;
 use crate::{Known, contents, machine, plan, run, session};
-use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Stop, What};
 use lab::resume;
 use ledger::model::{Contents, Decision, Phase, Screened};

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 /// Runs a study; what the conductor knew at each round's end, and what the stop rule said.
 fn conducted(
     text: &str,
-    bench: &mut lab::bench::simulated::Simulated,
+    bench: &mut crate::simulated::Simulated,
     results: &Path,
 ) -> (Stop, Vec<Vec<Option<f64>>>, String) {
     let plan = plan(text);

@@ -1,8 +1,8 @@
 //! Studies that ask for the best only: who is dropped, who is not, what a resume makes of it, and the confirmation.
 
 use crate::groups::conduct;
+use crate::simulated::Simulated;
 use crate::{contents, machine, plan, run, session, text};
-use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Stop};
 use lab::resume;
 use ledger::model::{Contents, Decision, Finalists, Phase, Worse};

@@ -1,8 +1,8 @@
 //! A bench without a machine: clock, disk and load by seed, so that whole studies, their faults and their resumes
 //! replay in milliseconds.
 
-use super::{Bench, End, Ends, Error, Sink};
 use crash::plan::TrialSpec;
+use lab::bench::{Bench, End, Ends, Error, Sink};
 use observe::metric::{Direction, Metric};
 use observe::record::{Failure, Record, Run};
 use random::SplitMix64;
