@@ -43,7 +43,8 @@ struct Counted {
     committed: u64,
     /// Of these, the ones that wrote.
     wrote: u64,
-    conflicts: Conflicts,
+    /// By kind.
+    conflicts: [u64; 4],
     /// Tried again, or given up when `retry` is off.
     retries: u64,
     abandoned: u64,
@@ -59,26 +60,6 @@ struct Counted {
     /// From the run's begin to its first transaction, where a pause comes before it, and to the end of its last one, and of the pause after that.
     until_first: Duration,
     until_end: Duration,
-}
-
-/// Conflicts by kind.
-#[derive(Debug, Clone, Copy, Default)]
-struct Conflicts {
-    deadlocks: u64,
-    serialization_failures: u64,
-    lock_timeouts: u64,
-    duplicate_keys: u64,
-}
-
-impl Conflicts {
-    fn add(&mut self, conflict: Conflict) {
-        *match conflict {
-            Conflict::Deadlock => &mut self.deadlocks,
-            Conflict::Serialization => &mut self.serialization_failures,
-            Conflict::LockTimeout => &mut self.lock_timeouts,
-            Conflict::DuplicateKey => &mut self.duplicate_keys,
-        } += 1;
-    }
 }
 
 /// A conflict in words.
@@ -266,7 +247,7 @@ impl<'a, S: Script> Driver<'a, S> {
                 }
                 Progress::Committed => self.committed(index),
                 Progress::Conflict(conflict) => {
-                    line.counted.conflicts.add(conflict);
+                    line.counted.conflicts[conflict as usize] += 1;
                     line.duplicates += u32::from(conflict == Conflict::DuplicateKey);
                     if self.shared.load.retry && line.duplicates < DUPLICATES_MAX {
                         line.counted.retries += 1;
@@ -394,10 +375,10 @@ fn outcome(
         writes,
         others,
         sum(|one| one.retries),
-        sum(|one| one.conflicts.deadlocks),
-        sum(|one| one.conflicts.serialization_failures),
-        sum(|one| one.conflicts.lock_timeouts),
-        sum(|one| one.conflicts.duplicate_keys),
+        sum(|one| one.conflicts[Conflict::Deadlock as usize]),
+        sum(|one| one.conflicts[Conflict::Serialization as usize]),
+        sum(|one| one.conflicts[Conflict::LockTimeout as usize]),
+        sum(|one| one.conflicts[Conflict::DuplicateKey as usize]),
         sum(|one| one.abandoned),
         sum(|one| one.lost),
         sum(|one| one.unknown),
