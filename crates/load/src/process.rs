@@ -147,7 +147,7 @@ fn end_with_us(command: &mut Command) {
 #[cfg(not(target_os = "linux"))]
 fn end_with_us(_command: &mut Command) {}
 
-/// A load of data may take this long.
+/// A load of data, or a run that has no limit of its own, may take this long.
 pub const LOAD_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs a program that loads data, whose words are only of interest when it fails.

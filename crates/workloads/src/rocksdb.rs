@@ -20,7 +20,7 @@ use output::Output;
 use parameters::{Benchmark, COMPACTING, LEVEL0, LOG_SYNCS, Parameters, RATE, RATE_SYNCED, STALL, latency};
 use random::Random;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use store::Keys;
 
 /// The row of the list.
@@ -33,9 +33,6 @@ pub static KIND: Kind = Kind {
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };
-
-/// A run that takes longer is none; the study's own limit of a trial is below it.
-const TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// The workload.
 struct RocksDb {
@@ -125,7 +122,7 @@ impl RocksDb {
             format!("--seed={}", Random::of_stream(context.seed, self.runs).next_u64() >> 1 | 1),
         ];
         words.extend_from_slice(arguments);
-        let finished = process::run(&words, &context.data_folder, TIMEOUT, context.interrupted)?;
+        let finished = process::run(&words, &context.data_folder, process::LOAD_MAX, context.interrupted)?;
         let complaint = output::complaint(&finished.stderr);
         if finished.status.success() && complaint.is_none() {
             return Ok(finished);

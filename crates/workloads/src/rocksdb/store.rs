@@ -3,10 +3,6 @@
 use load::process::{self, Finished};
 use load::workload::{Context, Error};
 use std::path::Path;
-use std::time::Duration;
-
-/// Counting reads the whole store.
-const TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// So many standard deviations from the mean a count may be: by chance, one in 10^15.
 const DEVIATIONS_MAX: f64 = 8.0;
@@ -75,7 +71,7 @@ pub fn count(store: &Path, context: &Context) -> Result<u64, Error> {
 fn ldb(store: &Path, arguments: &[&str], context: &Context) -> Result<Finished, Error> {
     let mut words = vec!["ldb".to_string(), format!("--db={}", store.display())];
     words.extend(arguments.iter().map(ToString::to_string));
-    let finished = process::run(&words, &context.data_folder, TIMEOUT, context.interrupted)?;
+    let finished = process::run(&words, &context.data_folder, process::LOAD_MAX, context.interrupted)?;
     if finished.status.success() { Ok(finished) } else { Err(refused(&finished)) }
 }
 
