@@ -1,9 +1,11 @@
 //! Block devices: their counters (kernel: block/stat), the disk under a path, the space used of a filesystem.
 //!
-//! Reads sysfs only; opens no device.
+//! Reads sysfs only and opens no device; writes nothing but what its caller wants flushed.
 
 use crate::mountinfo;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -278,6 +280,26 @@ pub fn space_of_folder(folder: &Path) -> Option<u64> {
         }
     }
     Some(bytes)
+}
+
+/// Writes out all of the filesystem that a file is on.
+///
+/// # Errors
+/// What the device refused.
+#[cfg(target_os = "linux")]
+pub fn flush_filesystem_of(file: &File) -> io::Result<()> {
+    Ok(nix::unistd::syncfs(file)?)
+}
+
+/// Writes out all filesystems: only Linux can flush a single one.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub fn flush_filesystem_of(_file: &File) -> io::Result<()> {
+    // SAFETY: takes nothing and can't fail.
+    unsafe { libc::sync() };
+    Ok(())
 }
 
 fn class(device: &str) -> PathBuf {

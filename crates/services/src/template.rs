@@ -147,25 +147,12 @@ impl Unfinished {
             let mut file = File::create(&path)?;
             file.write_all(&text)?;
             // The files were flushed by their server's clean stop; the manifest vouches for them.
-            flush_filesystem_of(&file)?;
+            observe::disk::flush_filesystem_of(&file)?;
             std::fs::rename(&self.folder, &self.becomes)
         };
         write().map_err(Error::file("write", &path))?;
         Ok(Template { folder: self.becomes, manifest })
     }
-}
-
-#[cfg(target_os = "linux")]
-fn flush_filesystem_of(file: &File) -> std::io::Result<()> {
-    Ok(nix::unistd::syncfs(file)?)
-}
-
-/// Only Linux can flush a single one.
-#[cfg(not(target_os = "linux"))]
-fn flush_filesystem_of(_file: &File) -> std::io::Result<()> {
-    // SAFETY: takes nothing and can't fail.
-    unsafe { libc::sync() };
-    Ok(())
 }
 
 fn list(root: &Path, under: &Path, is_passing: &dyn Fn(&str) -> bool, manifest: &mut Manifest) -> Result<(), Error> {
