@@ -10,7 +10,7 @@ use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
 
 /// A message of the log.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Message<'a> {
     /// What identifies its session.
     key: u64,

@@ -1,6 +1,6 @@
 //! `log_line_prefix`: which text stands before each message (PostgreSQL's manual, "What to Log").
 
-use super::session_id;
+use super::{Message, session_id};
 use crate::Problem;
 use crate::time;
 
@@ -27,15 +27,6 @@ enum Part {
     Stop,
     /// Any other: it ends where the next literal begins.
     Other,
-}
-
-/// What a prefix says.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Head<'a> {
-    pub key: u64,
-    pub at_microseconds: i64,
-    pub database: Option<&'a str>,
-    pub code: Option<&'a str>,
 }
 
 /// Prefixes that are common: Debian's, PostgreSQL's own and its manual's, those of pgBadger's manual, Amazon RDS's, Azure's, pgreplay's.
@@ -107,9 +98,9 @@ impl Prefix {
         Prefix::new(found.1).expect("the common ones are right")
     }
 
-    /// What it says at a line's beginning, with the severity and the text of the message; none: the line does not begin so.
-    pub fn read<'a>(&self, line: &'a str) -> Option<(Head<'a>, &'a str, &'a str)> {
-        let mut head = Head::default();
+    /// A line's message, with what this says before it; none: the line does not begin so.
+    pub(super) fn read<'a>(&self, line: &'a str) -> Option<Message<'a>> {
+        let mut message = Message::default();
         let mut rest = line;
         for (index, part) in self.0.iter().enumerate() {
             // A field ends where the next literal begins. The last one may be a program's name with blanks: it ends before the severity.
@@ -129,12 +120,12 @@ impl Prefix {
                 Part::Literal(text) => rest.strip_prefix(text.as_str())?,
                 Part::Time => {
                     let (at, after) = time::iso(rest)?;
-                    head.at_microseconds = at;
+                    message.at_microseconds = at;
                     after
                 }
                 Part::Seconds => {
                     let (text, after) = field(rest)?;
-                    head.at_microseconds = (text.trim().parse::<f64>().ok()? * 1e6) as i64;
+                    message.at_microseconds = (text.trim().parse::<f64>().ok()? * 1e6) as i64;
                     after
                 }
                 Part::Process => {
@@ -142,27 +133,27 @@ impl Prefix {
                     let length = digits.bytes().take_while(u8::is_ascii_digit).count();
                     // A session's own id says more.
                     let process = digits[..length].parse().ok()?;
-                    head.key = if head.key == 0 { process } else { head.key };
+                    message.key = if message.key == 0 { process } else { message.key };
                     &digits[length..]
                 }
                 Part::Session => {
                     let (text, after) = field(rest)?;
-                    head.key = session_id(text.trim())?;
+                    message.key = session_id(text.trim())?;
                     after
                 }
                 Part::Database => {
                     let (text, after) = field(rest)?;
-                    head.database = Some(text.trim()).filter(|name| !name.is_empty() && *name != "[unknown]");
+                    message.database = Some(text.trim()).filter(|name| !name.is_empty() && *name != "[unknown]");
                     after
                 }
                 Part::Code => {
                     let (text, after) = field(rest)?;
-                    head.code = Some(text.trim()).filter(|code| code.len() == 5);
+                    message.code = Some(text.trim()).filter(|code| code.len() == 5);
                     after
                 }
                 Part::Stop => {
                     if let Some((severity, text)) = severity(rest) {
-                        return Some((head, severity, text));
+                        return Some(Message { severity, text, ..message });
                     }
                     rest
                 }
@@ -170,7 +161,7 @@ impl Prefix {
             };
         }
         let (severity, text) = severity(rest)?;
-        Some((head, severity, text))
+        Some(Message { severity, text, ..message })
     }
 }
 
@@ -205,9 +196,10 @@ mod tests {
 
     fn check(prefix: &str, line: &str, key: u64, database: Option<&str>) {
         let read = Prefix::new(prefix).expect("a prefix");
-        let (head, severity, text) = read.read(line).unwrap_or_else(|| panic!("{prefix} reads {line}"));
-        assert_eq!((head.key, head.database, severity, text), (key, database, "LOG", "statement: SELECT 1"), "{line}");
-        assert_eq!(head.at_microseconds / 1_000_000, 1_795_482_123, "{line}");
+        let message = read.read(line).unwrap_or_else(|| panic!("{prefix} reads {line}"));
+        assert_eq!((message.key, message.database), (key, database), "{line}");
+        assert_eq!((message.severity, message.text), ("LOG", "statement: SELECT 1"), "{line}");
+        assert_eq!(message.at_microseconds / 1_000_000, 1_795_482_123, "{line}");
     }
 
     #[test]
@@ -260,7 +252,7 @@ mod tests {
             check(prefix, line, key, database);
             let prefix_guessed = Prefix::guess([line].into_iter());
             let guessed =
-                prefix_guessed.read(line).is_some_and(|(head, ..)| (head.key, head.database) == (key, database));
+                prefix_guessed.read(line).is_some_and(|message| (message.key, message.database) == (key, database));
             assert!(guessed || !COMMON.contains(&prefix), "{line}");
         }
     }
@@ -272,7 +264,7 @@ mod tests {
         for (session, database) in [("joe@shop ", "shop"), ("joe@shop/my app ", "shop")] {
             let lines = [line(""), line(session), line(session)];
             let prefix = Prefix::guess(lines.iter().map(String::as_str));
-            let head = prefix.read(&lines[1]).map(|(head, ..)| head.database);
+            let head = prefix.read(&lines[1]).map(|message| message.database);
             assert_eq!(head, Some(Some(database)), "{session}");
         }
     }
