@@ -294,22 +294,10 @@ fn accepted(fields: &Fields) -> Result<(), Error> {
     match (fields.status.as_deref(), fields.grpc_status.as_deref()) {
         (Some("200"), Some("0")) => Ok(()),
         (Some("200"), Some(code)) => {
-            let message = percent_decoded(fields.grpc_message.as_deref().unwrap_or("without a reason"));
+            let message = crate::percent_decoded(fields.grpc_message.as_deref().unwrap_or("without a reason"));
             Err(Error::Refused { code: format!("gRPC {code}"), message })
         }
         (Some("200"), None) => Err(unread("an answer ends without a status")),
         (status, _) => Err(unread(&format!("HTTP's status is {}", status.unwrap_or("missing")))),
     }
-}
-
-/// A message's words: what is not printable in ASCII stands there as `%` and two hexadecimal digits.
-fn percent_decoded(text: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((&first, behind)) = rest.split_first() {
-        let coded = (first == b'%').then(|| std::str::from_utf8(behind.get(..2)?).ok()).flatten();
-        let byte = coded.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

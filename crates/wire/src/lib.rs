@@ -291,3 +291,15 @@ impl Error {
         }
     }
 }
+
+/// A text in which what is not printable in ASCII, or has a meaning of its own, stands as `%` and two hexadecimal digits.
+pub fn percent_decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&first, behind)) = rest.split_first() {
+        let coded = (first == b'%').then(|| std::str::from_utf8(behind.get(..2)?).ok()).flatten();
+        let byte = coded.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

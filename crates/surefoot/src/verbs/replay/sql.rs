@@ -14,7 +14,7 @@ use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use sqllog::{Form, Log, Options};
 use std::sync::atomic::Ordering;
-use wire::{Address, Connection};
+use wire::{Address, Connection, percent_decoded};
 
 /// Without what stands there: it may be the begin of a password.
 const NO_PORT: &str = "what follows the host's `:` is no port; in a password, write `/` as %2F and `?` as %3F";
@@ -67,15 +67,15 @@ impl Target {
             }
         }
         let address = match socket {
-            Some(value) => Address::Socket((remote.socket)(&decoded(value), port)),
+            Some(value) => Address::Socket((remote.socket)(&percent_decoded(value), port)),
             None if host.is_empty() => {
                 return Err(format!("it names no host; a server's socket is named by ?{option}={example}"));
             }
             None => Address::Host(host.trim_start_matches('[').trim_end_matches(']').into(), port),
         };
-        let user = if user.is_empty() { remote.user.into() } else { decoded(user) };
-        let database = if database.is_empty() { user.clone() } else { decoded(database) };
-        Ok(Target { engine, address, user, password: password.map(decoded), database })
+        let user = if user.is_empty() { remote.user.into() } else { percent_decoded(user) };
+        let database = if database.is_empty() { user.clone() } else { percent_decoded(database) };
+        Ok(Target { engine, address, user, password: password.map(percent_decoded), database })
     }
 
     fn connect(&self) -> Result<Box<dyn Connection>, Error> {
@@ -85,19 +85,6 @@ impl Target {
         let failed = |source: wire::Error| Error::engine(engine.name, "be reached", source);
         (remote.connect)(address, user, password.as_deref(), database).map_err(failed)
     }
-}
-
-/// `%40` is `@`.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%');
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Reads the log, sends it, says what came of it.
