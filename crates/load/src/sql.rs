@@ -320,6 +320,27 @@ pub trait Database: Sync {
     }
 }
 
+impl dyn Database + '_ {
+    /// Loads a row for each of these numbers.
+    ///
+    /// # Errors
+    /// When it refuses them, or is lost.
+    pub fn load_each<T>(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[&str],
+        mut numbers: impl Iterator<Item = T>,
+        mut row: impl FnMut(T, &mut Vec<Cell>),
+    ) -> Result<(), Error> {
+        self.load(place, table, columns, &mut |cells| {
+            let Some(number) = numbers.next() else { return false };
+            row(number, cells);
+            true
+        })
+    }
+}
+
 /// A refusal or loss as a workload's error: `map_err(failed("postgres", "load the rows"))`.
 pub fn failed(engine: &'static str, action: &'static str) -> impl FnOnce(wire::Error) -> Error {
     move |error| Error::engine(engine, action, error)

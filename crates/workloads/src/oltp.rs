@@ -193,16 +193,11 @@ fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u
         if parameters.rows_like == RowsLike::ZeroFour {
             run(&index)?;
         }
-        let (mut id, mut row) = (0, mix::Row::default());
-        database.load(place, &name, &sql::names(&COLUMNS), &mut |cells| {
-            if id == parameters.table_size {
-                return false;
-            }
-            id += 1;
+        let (ids, mut row) = (1..=parameters.table_size, mix::Row::default());
+        database.load_each(place, &name, &sql::names(&COLUMNS), ids, |id, cells| {
             mix::loaded_row(parameters.rows_like, parameters.table_size, &mut random, &mut row);
             cells.extend([id, row.k].map(|number| Cell::Integer(number as i64)));
             cells.extend([&row.c, &row.pad].map(|text| Cell::Text(text.clone())));
-            true
         })?;
         if parameters.rows_like == RowsLike::One {
             run(&index)?;

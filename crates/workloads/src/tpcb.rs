@@ -302,15 +302,11 @@ impl Transactions for Tpcb {
         for (table, columns, loaded, rows_per_scale) in TABLES {
             let sql = database.dialect().create(table, columns);
             connection.query(&sql).map_err(sql::failed(database.name(), "make its tables"))?;
-            let (rows, mut id) = (rows_per_scale * self.parameters.scale, 0);
+            let rows = rows_per_scale * self.parameters.scale;
             if rows == 0 {
                 continue;
             }
-            database.load(place, table, &sql::names(&columns[..loaded]), &mut |cells| {
-                if id == rows {
-                    return false;
-                }
-                id += 1;
+            database.load_each(place, table, &sql::names(&columns[..loaded]), 1..=rows, |id, cells| {
                 cells.push(Cell::Integer(id));
                 if loaded > 2 {
                     cells.push(Cell::Integer((id - 1) / rows_per_scale + 1));
@@ -319,7 +315,6 @@ impl Transactions for Tpcb {
                 if loaded > 3 {
                     cells.push(Cell::Text(String::new()));
                 }
-                true
             })?;
         }
         database.loaded(place, &TABLES.map(|(table, ..)| table.to_string()))

@@ -33,20 +33,14 @@ impl CommitTarget for Tables {
             let text = database.dialect().create(table, columns);
             connection.query(&text).map_err(sql::failed(database.name(), "make its tables"))?;
         }
-        let mut numbers = 1..=LOADED_ROWS;
-        database.load(place, ROWS, &sql::names(&rows), &mut |cells| {
-            let Some(number) = numbers.next() else { return false };
+        database.load_each(place, ROWS, &sql::names(&rows), 1..=LOADED_ROWS, |number, cells| {
             let id = id(LOADED_STREAM, number);
             cells.extend([id, u64::from(LOADED_STREAM), number, 0].map(|value| Cell::Integer(value as i64)));
             cells.push(Cell::Text(rule.payload(id)));
-            true
         })?;
-        let mut streams = 0..rule.streams;
-        database.load(place, COUNTERS, &sql::names(&counters), &mut |cells| {
-            let Some(stream) = streams.next() else { return false };
+        database.load_each(place, COUNTERS, &sql::names(&counters), 0..rule.streams, |stream, cells| {
             cells.extend([Cell::Integer(i64::from(stream)), Cell::Integer(0)]);
             cells.push(Cell::Text("-".repeat(FILLER_BYTES as usize)));
-            true
         })?;
         let tables = [ROWS, COUNTERS].map(String::from);
         database.loaded(place, &tables)?;

@@ -120,14 +120,8 @@ impl Filler<'_> {
         let columns = TABLES.iter().find(|(name, _)| *name == table).expect("one of ours").1;
         let columns = columns.split(", ").take_while(|column| !column.starts_with("PRIMARY KEY"));
         let names: Vec<&str> = columns.filter_map(|column| column.split(' ').next()).collect();
-        let mut numbers = range;
-        self.database.load(self.place, table, &names, &mut |cells| {
-            let Some(number) = numbers.next().filter(|_| !self.interrupted.load(Ordering::Relaxed)) else {
-                return false;
-            };
-            row(number, cells);
-            true
-        })?;
+        let numbers = range.take_while(|_| !self.interrupted.load(Ordering::Relaxed));
+        self.database.load_each(self.place, table, &names, numbers, row)?;
         Error::if_interrupted(self.interrupted)
     }
 
