@@ -195,11 +195,6 @@ impl MariaDb {
             format!("GRANT ALL ON *.* TO {user} WITH GRANT OPTION"),
         ]
     }
-
-    /// One of its programs, run as its user on the server's CPUs.
-    fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
-        Start { program, ..Start::new(&self.program, arguments, place, log) }
-    }
 }
 
 /// Names are not looked up: who is let in is known by its address.
@@ -256,7 +251,7 @@ impl Service for MariaDb {
                 &self.program.path
             }
         };
-        self.to_run(place, program, arguments, place.run.join("create.log")).run()
+        Start { program, ..Start::new(&self.program, arguments, place, place.run.join("create.log")) }.run()
     }
 
     fn move_log(&self, place: &Place) -> Result<(), Error> {
@@ -276,7 +271,7 @@ impl Service for MariaDb {
         let file = place.write("mariadb.cnf", &self.configuration(place))?;
         let arguments = vec![format!("--defaults-file={file}")];
         let [socket, log] = ["mariadb.sock", "mariadb.log"].map(|name| place.run.join(name));
-        let mut server = self.to_run(place, &self.program.path, arguments, log.clone()).server()?;
+        let mut server = Start::new(&self.program, arguments, place, log.clone()).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         if let Some(network) = &place.network {
             let failed = |source| Error::Asked { server: "mariadb", action: "take a password".into(), source };
@@ -296,7 +291,7 @@ impl Service for MariaDb {
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
         let arguments = vec![format!("--defaults-file={file}")];
-        let mut server = self.to_run(place, &self.program.path, arguments, log).server()?;
+        let mut server = Start::new(&self.program, arguments, place, log).server()?;
         let mut client = recovered::ready(&mut server, || Client::connect(&socket, "root", ""), deadline)?;
         let mut ask = |question: &str| client.query(question).map(|answer| answer.rows);
         recovered::ask(&mut server, "mariadb", &mut ask, questions, deadline)

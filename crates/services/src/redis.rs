@@ -178,10 +178,6 @@ impl Redis {
         };
         lines(&self.settings.clone().into_iter().filter(|(name, _)| of_log(name)).collect())
     }
-
-    fn to_run<'a>(&'a self, place: &'a Place, file: String, log: PathBuf) -> Start<'a> {
-        Start::new(&self.program, vec![file], place, log)
-    }
 }
 
 /// Its password holds for its socket, too.
@@ -241,7 +237,7 @@ impl Service for Redis {
         let file = place.write("redis.conf", &self.configuration(place, &settings))?;
         let socket = place.run.join(SOCKET);
         recovered::remove(&socket)?;
-        let mut server = self.to_run(place, file, place.run.join("redis.log")).server()?;
+        let mut server = Start::new(&self.program, vec![file], place, place.run.join("redis.log")).server()?;
         let mut client = loaded(&mut server, READY_SECONDS_MAX, || connect(&socket, place.network.as_ref()))?;
         let none = BTreeMap::new();
         let asked = if place.skip_fsync { &none } else { &self.settings };
@@ -258,7 +254,7 @@ impl Service for Redis {
         let (socket, log) = (place.run.join(SOCKET), place.run.join("recovered.log"));
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
-        let mut server = self.to_run(place, file, log).server()?;
+        let mut server = Start::new(&self.program, vec![file], place, log).server()?;
         let mut client = recovered::ready(&mut server, || connect(&socket, None), deadline)?;
         recovered::ask(&mut server, KIND.name, &mut |question| client.table(question), questions, deadline)
     }
