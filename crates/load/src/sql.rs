@@ -342,8 +342,8 @@ impl dyn Database + '_ {
 }
 
 /// A refusal or loss as a workload's error: `map_err(failed("postgres", "load the rows"))`.
-pub fn failed(engine: &'static str, action: &'static str) -> impl FnOnce(wire::Error) -> Error {
-    move |error| Error::engine(engine, action, error)
+pub fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(engine: &str, action: &str) -> impl Fn(E) -> Error {
+    move |source| Error::engine(engine, action, source)
 }
 
 /// Wrong data unless both are the same.

@@ -19,6 +19,7 @@ mod files;
 mod mediawiki;
 mod wordpress;
 
+use load::sql::same;
 use load::workload::Error;
 use site::Site;
 use std::collections::BTreeMap;
@@ -194,16 +195,7 @@ pub fn verify(seed: u64, sizes: Sizes, places: Places) -> Result<(), Error> {
 
 /// So many were made, so many must be there.
 fn compare(what: &str, host: &str, expected: u64, found: u64) -> Result<(), Error> {
-    if expected == found {
-        return Ok(());
-    }
-    let place = format!("{what} of {host}");
-    Err(Error::wrong_data(place, expected.to_string(), found.to_string()))
-}
-
-/// A database's server refused.
-fn refused(engine: &'static str, action: &'static str) -> impl Fn(wire::Error) -> Error {
-    move |source| Error::engine(engine, action, source)
+    same(&format!("{what} of {host}"), &expected.to_string(), &found.to_string())
 }
 
 /// Everything that the site answers, host by host, a host's front page first.

@@ -9,7 +9,7 @@ use super::dialect;
 use super::session::Session;
 use data::TABLES;
 use load::engines;
-use load::sql::COMMON;
+use load::sql::{COMMON, failed};
 use load::workload::Error;
 
 pub static TEST: Test = Test {
@@ -113,9 +113,8 @@ const QUESTIONS: [(&str, &[&str]); 5] = [
 fn run(s: &mut Session) -> Result<(), Error> {
     let (loops, seed) = (s.loops, s.seed());
     let data: Vec<Vec<String>> = TABLES.iter().map(|table| table.rows(loops, seed)).collect();
-    let expected = s.apart(|| answers(&data)).map_err(|source| {
-        Error::engine(engines::sqlite::ENGINE.name, "tell beforehand what questions must give", source)
-    })?;
+    let beforehand = failed(engines::sqlite::ENGINE.name, "tell beforehand what questions must give");
+    let expected = s.apart(|| answers(&data)).map_err(beforehand)?;
     s.connect()?;
     s.time("create_table", TABLES.len() as u64, |s| {
         TABLES.iter().try_for_each(|table| s.create(table.name, &table.columns(), &table.keys(&table.primary())))

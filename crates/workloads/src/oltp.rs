@@ -221,12 +221,12 @@ struct Oltp {
 impl Oltp {
     /// Every row that was written holds what one of its last acknowledged writes wrote.
     fn acknowledged_writes(&self, connection: &mut dyn Connection, engine: &'static str) -> Result<(), Error> {
-        let failed = |error| sql::failed(engine, "read rows back")(error);
+        let failed = sql::failed(engine, "read rows back");
         let mut rows = self.possible.iter().peekable();
         while let Some(((table, first), _)) = rows.peek().copied() {
             let (name, last) = (table_name(*table), first + READ_BACK_IDS);
             let text = format!("SELECT id, c FROM {name} WHERE id BETWEEN {first} AND {last}");
-            let answer = connection.query(&text).map_err(failed)?;
+            let answer = connection.query(&text).map_err(&failed)?;
             let found = answer.rows.iter().filter_map(|row| Some((row.first()?.as_deref()?, row.get(1)?.as_deref()?)));
             let texts: HashMap<&str, &str> = found.collect();
             while let Some((row, hashes)) = rows.next_if(|next| next.0.0 == *table && next.0.1 <= last) {

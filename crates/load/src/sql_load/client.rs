@@ -231,8 +231,8 @@ impl<'a, S: Script> Client<'a, S> {
     fn prepare(&mut self) -> Result<(), Error> {
         let session = &mut self.session;
         let all = self.texts.iter().map(|text| session.connection.prepare(text)).collect::<Result<_, _>>();
-        let failed = |error| failed(self.database.name(), "prepare its statements")(error);
-        session.prepared = all.map_err(failed)?;
+        let failed = failed(self.database.name(), "prepare its statements");
+        session.prepared = all.map_err(&failed)?;
         session.rollback = Some(session.connection.prepare("ROLLBACK").map_err(failed)?);
         Ok(())
     }

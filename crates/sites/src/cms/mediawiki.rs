@@ -2,7 +2,8 @@
 
 use super::content::{self, Article};
 use super::site::Site;
-use super::{Cms, Page, Places, Sizes, code, compare, hosts, label, refused};
+use super::{Cms, Page, Places, Sizes, code, compare, hosts, label};
+use load::sql::failed;
 use load::workload::Error;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -93,7 +94,7 @@ fn maintenance(name: &str) -> PathBuf {
 }
 
 fn copy_database(site: &Site, from: &str, to: &str) -> Result<(), Error> {
-    let refused = refused(DATABASE, "copy a database");
+    let refused = failed(DATABASE, "copy a database");
     let mut client = Postgres::connect(site.places.postgres, USER, USER).map_err(&refused)?;
     let sql = format!("CREATE DATABASE {} TEMPLATE {}", label(to), label(from));
     client.query(&sql).map(drop).map_err(&refused)
@@ -142,7 +143,7 @@ pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
 
 /// Every page is there, and its text.
 pub fn verify(sizes: Sizes, places: Places, host: &str) -> Result<(), Error> {
-    let refused = refused(DATABASE, "count pages");
+    let refused = failed(DATABASE, "count pages");
     let mut client = Postgres::connect(places.postgres, USER, label(host)).map_err(&refused)?;
     let sql = "SELECT count(*) FROM mediawiki.page
                JOIN mediawiki.slots ON slot_revision_id = page_latest

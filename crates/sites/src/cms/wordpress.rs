@@ -2,7 +2,8 @@
 
 use super::content::{self, Article};
 use super::site::Site;
-use super::{Cms, Page, Places, Sizes, code, compare, hosts, label, refused};
+use super::{Cms, Page, Places, Sizes, code, compare, hosts, label};
+use load::sql::failed;
 use load::workload::Error;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -97,7 +98,7 @@ pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
 
 /// Every post is there with its title and its text.
 pub fn verify(seed: u64, sizes: Sizes, places: Places, host: &str) -> Result<(), Error> {
-    let refused = refused(DATABASE, "read posts");
+    let refused = failed(DATABASE, "read posts");
     let mut client = Mysql::connect(places.mariadb, "root", label(host)).map_err(&refused)?;
     let sql = "SELECT ID, post_title, post_content FROM wp_posts WHERE post_type = 'post' AND post_status = 'publish' ORDER BY ID";
     let rows = client.query(sql).map_err(&refused)?.rows;

@@ -115,11 +115,10 @@ struct Session<'a> {
 
 impl Client for Session<'_> {
     fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
-        let failed = |action: &'static str| sql::failed(self.database.name(), action);
         // Streams have rows of their own: only SQLite's one lock, taken at the beginning, makes them wait for each other.
         while let Err(error) = self.connection.execute_text(self.database.begin(), &mut |_| {}) {
             if error.conflict() != Some(Conflict::LockTimeout) {
-                return Err(failed("begin a transaction")(error));
+                return Err(sql::failed(self.database.name(), "begin a transaction")(error));
             }
             if is_over() {
                 return Ok(None);

@@ -4,7 +4,7 @@ use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers, ste
 use super::words::Spelling;
 use super::{Parameters, folder};
 use load::engines::sqlite::ENGINE;
-use load::sql::pragmas;
+use load::sql::{failed, pragmas};
 use load::workload::Error;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use std::path::Path;
@@ -57,7 +57,7 @@ impl Sqlite {
             )?;
             Ok(connection)
         };
-        let connection = open().map_err(|error| failed("open its file", error))?;
+        let connection = open().map_err(failed(ENGINE.name, "open its file"))?;
         let spelling = Spelling::new(parameters.words);
         Ok(Sqlite { connection, spelling, key: String::new(), value: String::new(), known: Totals::default() })
     }
@@ -67,13 +67,13 @@ impl Sqlite {
         action: &str,
         act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        let all = || {
+        let all = || -> rusqlite::Result<T> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let value = act(&transaction)?;
             transaction.commit()?;
             Ok(value)
         };
-        all().map_err(|error| failed(action, error))
+        all().map_err(failed(ENGINE.name, action))
     }
 }
 
@@ -95,7 +95,7 @@ impl Store for Sqlite {
     fn unfinished_blocks(&mut self) -> Result<u64, Error> {
         let count =
             self.connection.query_row("SELECT count(*) FROM block WHERE done = 0", [], |row| row.get::<_, i64>(0));
-        count.map(|count| count as u64).map_err(|error| failed("count blocks", error))
+        count.map(|count| count as u64).map_err(failed(ENGINE.name, "count blocks"))
     }
 
     fn release_claims(&mut self) -> Result<(), Error> {
@@ -111,12 +111,12 @@ impl Store for Sqlite {
         };
         self.connection
             .query_row("SELECT longest, highest, reads, updates FROM total", [], read)
-            .map_err(|error| failed("read the totals", error))
+            .map_err(failed(ENGINE.name, "read the totals"))
     }
 
     fn numbers(&mut self) -> Result<u64, Error> {
         let count = self.connection.query_row("SELECT count(*) FROM step", [], |row| row.get::<_, i64>(0));
-        count.map(|count| count as u64).map_err(|error| failed("count numbers", error))
+        count.map(|count| count as u64).map_err(failed(ENGINE.name, "count numbers"))
     }
 }
 
@@ -130,13 +130,13 @@ impl Shared for Sqlite {
 
     fn steps(&mut self, n: u64) -> Result<Option<u64>, Error> {
         self.spelling.write(n, &mut self.key);
-        let find = || {
+        let find = || -> rusqlite::Result<_> {
             let mut statement = self.connection.prepare_cached("SELECT steps FROM step WHERE n = ?1")?;
             let mut rows = statement.query([&self.key])?;
             let Some(row) = rows.next()? else { return Ok(None) };
             Ok(Some(row.get_ref(0)?.as_str().map(|text| self.spelling.read(text))?))
         };
-        steps_of(n, find().map_err(|error: rusqlite::Error| failed("look up a number", error))?)
+        steps_of(n, find().map_err(failed(ENGINE.name, "look up a number"))?)
     }
 
     fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {
@@ -174,8 +174,4 @@ impl Shared for Sqlite {
             transaction.execute(sums, params![reads as i64, updates as i64]).map(drop)
         })
     }
-}
-
-fn failed(action: &str, error: rusqlite::Error) -> Error {
-    Error::engine(ENGINE.name, action, error)
 }

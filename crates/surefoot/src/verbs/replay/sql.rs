@@ -7,7 +7,7 @@ use crate::interrupt;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use load::engines;
-use load::sql::{Engine, Remote};
+use load::sql::{Engine, Remote, failed};
 use load::sql_replay::{Fault, Means, Pace, Replay, Tally};
 use load::workload::Error;
 use report::number::{count, figure, percent, span};
@@ -82,8 +82,7 @@ impl Target {
         let Target { engine, address, user, database, .. } = self;
         let Some(remote) = &engine.facts().remote else { unreachable!("its URL was that of a server") };
         let password = self.password.clone().or_else(|| std::env::var(remote.password_variable).ok());
-        let failed = |source: wire::Error| Error::engine(engine.name, "be reached", source);
-        (remote.connect)(address, user, password.as_deref(), database).map_err(failed)
+        (remote.connect)(address, user, password.as_deref(), database).map_err(failed(engine.name, "be reached"))
     }
 }
 
