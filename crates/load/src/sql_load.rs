@@ -136,6 +136,28 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
     METRICS.iter().cloned().chain(asked::METRICS).chain(ERRORS.map(asked::metric)).chain(COUNTERS.iter().cloned())
 }
 
+/// What the settings of such a load say, of a struct with its `engine` and its `load`.
+#[macro_export]
+macro_rules! settings_of_transactions {
+    () => {
+        fn metrics(&self) -> Vec<observe::metric::Metric> {
+            $crate::sql_load::metrics().collect()
+        }
+
+        fn services(&self) -> Vec<&'static str> {
+            self.engine.services()
+        }
+
+        fn run_seconds(&self) -> Option<f64> {
+            self.load.run_seconds()
+        }
+
+        fn may_end_sooner(&self) -> bool {
+            self.load.may_end_sooner()
+        }
+    };
+}
+
 /// What every such load measures, the primary metric first.
 pub const METRICS: &[Metric] = observe::metrics! {
     More "1/s": "transactions_per_second", "queries_per_second";

@@ -16,7 +16,6 @@ use load::sql_load::{self, Load, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use mix::{Mix, Mixture, RowsLike};
 use observe::durability::Durability;
-use observe::metric::Metric;
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -112,9 +111,7 @@ fn row_bytes(rows: RowsLike) -> u64 {
 const LOADED_ROWS_PER_SECOND: f64 = 300_000.0;
 
 impl WorkloadSettings for Parameters {
-    fn metrics(&self) -> Vec<Metric> {
-        sql_load::metrics().collect()
-    }
+    load::settings_of_transactions!();
 
     fn durability(&self) -> Durability {
         self.engine.durability(&self.pragmas)
@@ -138,20 +135,8 @@ impl WorkloadSettings for Parameters {
         sql_load::check(&self.load).into_iter().chain(of_rows).collect()
     }
 
-    fn services(&self) -> Vec<&'static str> {
-        self.engine.services()
-    }
-
     fn data_key(&self) -> String {
         format!("oltp, {} tables of {} rows like {:?}", self.tables, self.table_size, self.rows_like)
-    }
-
-    fn run_seconds(&self) -> Option<f64> {
-        self.load.run_seconds()
-    }
-
-    fn may_end_sooner(&self) -> bool {
-        self.load.may_end_sooner()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {

@@ -16,7 +16,6 @@ use load::sql::{Database, Engine, Place, Pragmas};
 use load::sql_load::{self, Load, Protocol, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::Metric;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -94,9 +93,7 @@ impl Parameters {
 }
 
 impl WorkloadSettings for Parameters {
-    fn metrics(&self) -> Vec<Metric> {
-        sql_load::metrics().collect()
-    }
+    load::settings_of_transactions!();
 
     fn problems(&self) -> Vec<String> {
         let own = sql_load::check(&self.load).into_iter();
@@ -129,18 +126,6 @@ impl WorkloadSettings for Parameters {
         let variables = Value::Object(self.variables.clone());
         let files = Files::read(self).map_or_else(|problems| problems.join("; "), |files| files.key());
         format!("sql on {}, {files}, variables {variables}", self.engine.name)
-    }
-
-    fn services(&self) -> Vec<&'static str> {
-        self.engine.services()
-    }
-
-    fn run_seconds(&self) -> Option<f64> {
-        self.load.run_seconds()
-    }
-
-    fn may_end_sooner(&self) -> bool {
-        self.load.may_end_sooner()
     }
 
     fn user_files(&self) -> Vec<PathBuf> {

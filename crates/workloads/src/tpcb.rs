@@ -9,7 +9,6 @@ use load::sql::{self, Cell, Column, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::Metric;
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -76,9 +75,7 @@ struct Parameters {
 }
 
 impl WorkloadSettings for Parameters {
-    fn metrics(&self) -> Vec<Metric> {
-        sql_load::metrics().collect()
-    }
+    load::settings_of_transactions!();
 
     fn durability(&self) -> Durability {
         Durability::full()
@@ -97,20 +94,8 @@ impl WorkloadSettings for Parameters {
         sql_load::check(&self.load).into_iter().collect()
     }
 
-    fn services(&self) -> Vec<&'static str> {
-        self.engine.services()
-    }
-
     fn data_key(&self) -> String {
         format!("tpcb, scale {}", self.scale)
-    }
-
-    fn run_seconds(&self) -> Option<f64> {
-        self.load.run_seconds()
-    }
-
-    fn may_end_sooner(&self) -> bool {
-        self.load.may_end_sooner()
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
