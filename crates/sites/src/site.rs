@@ -124,6 +124,31 @@ impl Site {
     }
 }
 
+/// What the settings of a load on such a site say, of a struct with its `site` and its `sending`.
+#[macro_export]
+macro_rules! settings_of_site {
+    () => {
+        fn durability(&self) -> observe::durability::Durability {
+            self.site.durability()
+        }
+
+        fn problems_beside(
+            &self,
+            services: &std::collections::BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
+        ) -> Vec<String> {
+            $crate::site::problems_beside(&self.sending.server, services)
+        }
+
+        fn missing(&self) -> Vec<String> {
+            self.site.missing()
+        }
+
+        fn services(&self) -> Vec<&'static str> {
+            self.sending.services()
+        }
+    };
+}
+
 /// Problems beside the settings of the study's services: such a site, and one made from a log, has no folder with a host's name.
 pub fn problems_beside(server: &str, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
     let has_hosts = services.get(server).and_then(|settings| settings.get("virtual_hosts")?.as_bool()) == Some(true);

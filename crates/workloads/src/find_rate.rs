@@ -14,12 +14,10 @@ use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Client, Fault, Pace, Tally};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::cpu;
-use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Measured, Metric, WORK_DONE};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::site::{self, Site};
 use std::collections::BTreeMap;
@@ -108,12 +106,10 @@ impl Parameters {
 }
 
 impl WorkloadSettings for Parameters {
+    sites::settings_of_site!();
+
     fn metrics(&self) -> Vec<Metric> {
         METRICS.iter().cloned().chain(asked::METRICS).chain(Fault::metrics()).collect()
-    }
-
-    fn durability(&self) -> Durability {
-        self.site.durability()
     }
 
     fn estimate(&self) -> Estimate {
@@ -125,18 +121,6 @@ impl WorkloadSettings for Parameters {
     fn problems(&self) -> Vec<String> {
         let wrong = (self.rate_min > self.rate_max).then(|| "`rate_min` is above `rate_max`".to_string());
         wrong.into_iter().chain(self.site.problems(&self.sending)).collect()
-    }
-
-    fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
-        site::problems_beside(&self.sending.server, services)
-    }
-
-    fn missing(&self) -> Vec<String> {
-        self.site.missing()
-    }
-
-    fn services(&self) -> Vec<&'static str> {
-        self.sending.services()
     }
 
     fn data_key(&self) -> String {

@@ -7,14 +7,11 @@ use load::duration;
 use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Client, Pace};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
-use observe::durability::Durability;
 use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::site::{self, Site};
-use std::collections::BTreeMap;
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
@@ -74,12 +71,10 @@ impl Parameters {
 }
 
 impl WorkloadSettings for Parameters {
+    sites::settings_of_site!();
+
     fn metrics(&self) -> Vec<Metric> {
         self.sending.metrics(Pace::Closed)
-    }
-
-    fn durability(&self) -> Durability {
-        self.site.durability()
     }
 
     fn estimate(&self) -> Estimate {
@@ -88,18 +83,6 @@ impl WorkloadSettings for Parameters {
 
     fn problems(&self) -> Vec<String> {
         self.site.problems(&self.sending).into_iter().chain(self.sending.problems(Pace::Closed)).collect()
-    }
-
-    fn problems_beside(&self, services: &BTreeMap<String, Map<String, Value>>) -> Vec<String> {
-        site::problems_beside(&self.sending.server, services)
-    }
-
-    fn missing(&self) -> Vec<String> {
-        self.site.missing()
-    }
-
-    fn services(&self) -> Vec<&'static str> {
-        self.sending.services()
     }
 
     fn data_key(&self) -> String {
