@@ -19,7 +19,7 @@ use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wire::Connection as _;
 use wire::mysql::Mysql as Client;
 

@@ -37,8 +37,7 @@ impl Checker<'_> {
         let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut primaries: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        let (mut on_host, mut idle): (Vec<&Combination>, Vec<Idle>) = (Vec::new(), Vec::new());
-        let mut used: Vec<Vec<&'static str>> = Vec::new();
+        let (mut on_host, mut idle, mut used) = (Vec::new(), Vec::new(), Vec::new());
         for combination in &combinations {
             let base = combination.settings(study);
             on_host.extend((base.top["bench"] != "guest").then_some(combination));
