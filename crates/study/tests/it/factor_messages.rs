@@ -386,9 +386,9 @@ fn scenarios_that_answer_by_different_metrics_are_no_study() {
     let of_threads = |threads: &str| {
         planned(&format!("{HEAD}[factors]\nworkload.oltp.threads = {threads}\n[workload.oltp]\n"), &[]).err()
     };
-    let said = of_threads("[1, 77]").unwrap_or_default();
+    let said = of_threads("[1, 777]").unwrap_or_default();
     assert!(
-        said.contains("scenarios of `oltp` answer by different metrics: commit_seconds in `threads=77`, "),
+        said.contains("scenarios of `oltp` answer by different metrics: commit_seconds in `threads=777`, "),
         "{said}"
     );
     assert!(said.contains("commits_per_second in `threads=1`"), "{said}");

@@ -104,8 +104,8 @@ fn a_lost_table_is_no_result() {
 #[test]
 /// RocksDB says what was wrong, or a thread of its own comes before that to an assertion of this build about a write that had failed.
 fn a_full_disk_is_an_error_and_no_figure() {
-    on_small_tmpfs(24 << 20, |desk| {
-        let error = desk.trial(&KIND, &json!({"time": "10s", "threads": 1})).unwrap_err();
+    on_small_tmpfs(8 << 20, |desk| {
+        let error = desk.trial(&KIND, &json!({"time": "30s", "threads": 1})).unwrap_err();
         let Error::Program { program, status, .. } = error else { panic!("{error}") };
         let is_named = ["No space left on device", "GetStatusForPrevError"].iter().any(|words| status.contains(words));
         assert!(program == "db_bench" && is_named, "{status}");
