@@ -247,11 +247,13 @@ impl StorageSettings {
 
     /// The same device with a filesystem that adds nothing of its own.
     pub fn plain(&self) -> StorageSettings {
+        // A tmpfs has no filesystem made on it, and knows no options of one.
+        let bare_mount = if self.device == Device::Tmpfs { &[][..] } else { &filesystems::BARE_MOUNT };
         StorageSettings {
             filesystem: filesystems::DEFAULT.name.into(),
             preset: None,
             mkfs: filesystems::BARE_MKFS.map(str::to_string).to_vec(),
-            mount: filesystems::BARE_MOUNT.map(str::to_string).to_vec(),
+            mount: bare_mount.iter().map(|option| (*option).to_string()).collect(),
             fill: 0.0,
             age: 0,
             external_log: 0,

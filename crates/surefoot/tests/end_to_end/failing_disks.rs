@@ -107,7 +107,7 @@ fn an_engine_that_maps_its_file_ends_by_sigbus_and_the_trial_does_not() {
     world.write("s.toml", SQLITE.split("[workload").next().expect("a head").to_string() + lmdb);
     let replay = ["faults", "s.toml", "--scenario", "three-n-plus-one", "--replay", "read-error:always@1/go-on"];
     let said = world.surefoot(&replay).status(0);
-    said.says("the program with the database ended with signal: 7 (SIGBUS)").says("told: ");
+    said.says("the program with the database ended with signal: 7 (SIGBUS)").says("connected again").says("stopped: ");
     let replay = ["faults", "s.toml", "--scenario", "three-n-plus-one", "--replay", "none@30/restart"];
     world.surefoot(&replay).status(0).says("whole, commits 1 2 3").says("nothing");
     world.assert_nothing_left();
