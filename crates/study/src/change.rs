@@ -36,6 +36,10 @@ pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, prob
     } else if let Some(factor) = factor {
         match &factor.node.content {
             Content::Table(entries) => {
+                // As it is written first: as a number, 6.10 is 6.1.
+                let written = Value::from(change.value.as_str());
+                let is_level = entries.iter().any(|entry| entry.key == change.value);
+                let value = if is_level { Node { span: None, content: Content::Scalar(written) } } else { value };
                 let kept = chosen(path, entries, values(value), problems);
                 // A wrong name alone should not also say that nothing is left.
                 if !kept.is_empty() {

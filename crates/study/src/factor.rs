@@ -313,9 +313,10 @@ pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
 }
 
 /// What a named level is called where somebody chooses it or rules about it: it may look like a number, and keys are texts.
+/// One with a point is none: of 6.10 and 6.1 nobody knows which was written.
 pub fn level_name(written: &Value) -> Value {
     match written {
-        Value::Number(_) | Value::Bool(_) => Value::from(written.to_string()),
+        Value::Number(_) | Value::Bool(_) if !written.is_f64() => Value::from(written.to_string()),
         other => other.clone(),
     }
 }

@@ -48,9 +48,14 @@ impl Problem {
 
     /// A level that a factor does not have.
     pub(crate) fn unknown_level(factor: &str, level: &Value, known: &[&str], span: Span) -> Problem {
-        let hint = settings::nearest_name(level.as_str().unwrap_or_default(), known.iter().copied());
+        let nearest = settings::nearest_name(level.as_str().unwrap_or_default(), known.iter().copied());
+        let as_number = known.iter().find(|name| level.is_f64() && name.parse::<f64>().ok() == level.as_f64());
+        let hint = match as_number {
+            Some(name) => Some(format!("a name with a point has quotes: \"{name}\"")),
+            None => nearest.map(|name| format!("did you mean `{name}`?")),
+        };
         Problem::new(format!("{level} is not a level of `{factor}`"), span, format!("its levels: {}", known.join(", ")))
-            .hint(hint.map(|name| format!("did you mean `{name}`?")))
+            .hint(hint)
     }
 }
 

@@ -216,6 +216,23 @@ fn a_named_level_may_look_like_a_number() {
     }
 }
 
+/// As numbers both are 6.1: `--set kernel=6.10` measured the other one.
+#[test]
+fn a_named_level_may_look_like_a_version() {
+    let body = "[factors.kernel]\n\"6.1\" = { workload.oltp.threads = 1 }\n\"6.10\" = { workload.oltp.threads = 8 }\n\
+        [workload.oltp]\n[design]\ncontrol = false\n";
+    for version in ["6.1", "6.10"] {
+        let plan = planned(&format!("{HEAD}{body}"), &[("kernel", version)]).expect("right");
+        assert_eq!(plan.scenarios.iter().map(|scenario| &*scenario.label).collect::<Vec<_>>(), [version]);
+    }
+    let baseline = |level: &str| planned(&format!("{HEAD}{body}[baseline]\nkernel = {level}\n"), &[]);
+    let plan = baseline("\"6.10\"").expect("right");
+    assert_eq!(plan.scenarios[plan.baseline].label, "6.10");
+    for said in [baseline("6.10"), planned(&format!("{HEAD}{body}"), &[("kernel", "[6.10]")])] {
+        assert!(said.is_err_and(|said| said.contains("6.1 is not a level of `kernel`")));
+    }
+}
+
 #[test]
 fn a_table_goes_with_levels_that_are_numbers() {
     let text = format!(
