@@ -113,12 +113,12 @@ impl Checker<'_> {
             return;
         }
         let catalogue = self.catalogue;
-        let is_heard = |path: &str, (services, idle): &Heard| {
+        let is_heard = |path: &str, one: &Combination, (services, idle): &Heard| {
             let mut words = path.split('.');
             match (words.next(), words.next()) {
                 (Some("service"), Some(service)) => services.contains(&service),
                 (Some("cpus"), Some("server")) => !services.is_empty(),
-                (Some("workload"), _) => !idle.contains_key(path),
+                (Some("workload"), Some(workload)) => workload == one.workload && !idle.contains_key(path),
                 (Some("storage"), Some(volume)) if VOLUMES.contains(&volume) => {
                     services.iter().any(|service| catalogue.has_log_volume(service))
                 }
@@ -131,7 +131,7 @@ impl Checker<'_> {
             let found = combinations.iter().zip(heard).find(|&(one, heard)| {
                 let mut other = one.clone();
                 let is_varied = other.levels[index].take().is_some();
-                is_varied && !factor.paths().any(|path| is_heard(path, heard)) && !others.insert(other)
+                is_varied && !factor.paths().any(|path| is_heard(path, one, heard)) && !others.insert(other)
             });
             if let Some((one, _)) = found {
                 let message = format!(

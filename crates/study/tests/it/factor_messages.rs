@@ -341,6 +341,20 @@ fn factors_of_a_server_need_it_where_scenarios_differ_by_them_alone() {
     );
 }
 
+/// What named levels set of another workload hid that they do nothing in this one, which was measured twice.
+#[test]
+fn what_levels_set_of_another_workload_does_nothing_in_this_one() {
+    let text = format!(
+        "{HEAD}[factors.tuned]\nno = {{ workload.oltp.threads = 1, service.postgres.settings.fsync = true }}\n\
+         yes = {{ workload.oltp.threads = 8, service.postgres.settings.fsync = false }}\n\
+         [workload.oltp]\nengine = \"postgres\"\n[workload.tree]\n"
+    );
+    let said = planned(&text, &[]).expect_err("tree knows nothing of either");
+    assert!(said.contains("has no effect in `tree · yes`"), "{said}");
+    let exclude = "[[exclude]]\nworkload = \"tree\"\ntuned = \"yes\"\n";
+    assert!(planned(&format!("{text}{exclude}"), &[]).is_ok());
+}
+
 #[test]
 fn factors_of_a_workload_need_the_engine_that_has_them() {
     let factor = "[factors]\nworkload.oltp.like = [\"1.0\", \"0.4\"]\n";
