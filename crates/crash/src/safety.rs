@@ -289,7 +289,7 @@ fn parameters(load: &Kind, scenario: &PlannedScenario, settings: &study::Safety)
 
 #[cfg(test)]
 #[path = "../../report/tests/it/found.rs"]
-mod found;
+pub(crate) mod found;
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use crate::plan::TrialSpec;
 use crate::recording_disk::Disks;
 use crate::recoveries::Recoveries;
 use crate::replay;
+use crate::safety::tells_of_damage;
 use crate::watchdog::Watchdog;
 use observe::durability::Class;
 use observe::record::Record;
@@ -64,14 +65,7 @@ impl Recording<'_> {
     /// # Errors
     /// When the log can't be used, or a recovery can't be tried.
     pub fn search(self, promised: Promised, interrupted: &AtomicBool, say: &mut dyn FnMut(&Record)) -> Result<Safety> {
-        let found = self.explore(promised, interrupted, say);
-        match &found {
-            Ok(safety) if !interrupted.load(Ordering::Relaxed) => {
-                replay::settle(self.work, &self.spec.scenario, safety.grade > Grade::A);
-            }
-            _ => replay::restore(self.work, &self.spec.scenario),
-        }
-        found
+        keeping(self.work, &self.spec.scenario, interrupted, say, |say| self.explore(promised, interrupted, say))
     }
 
     fn explore(&self, promised: Promised, interrupted: &AtomicBool, say: &mut dyn FnMut(&Record)) -> Result<Safety> {
@@ -117,6 +111,28 @@ impl Recording<'_> {
         }
         Ok(about.complete(found))
     }
+}
+
+/// Searches, and keeps the log where its images can be asked for: of damage that was told also where the search then fails, as that stands.
+fn keeping(
+    work: &Work,
+    scenario: &str,
+    interrupted: &AtomicBool,
+    say: &mut dyn FnMut(&Record),
+    search: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<Safety>,
+) -> Result<Safety> {
+    let mut is_damaged = false;
+    let found = search(&mut |record| {
+        is_damaged |= tells_of_damage(record);
+        say(record);
+    });
+    let is_interrupted = interrupted.load(Ordering::Relaxed);
+    match &found {
+        Ok(safety) if !is_interrupted => replay::settle(work, scenario, safety.grade > Grade::A),
+        Err(_) if is_damaged && !is_interrupted => replay::settle(work, scenario, true),
+        _ => replay::restore(work, scenario),
+    }
+    found
 }
 
 /// What is to be said with all that is found.
@@ -178,5 +194,37 @@ impl Subject for Told<'_> {
     fn tally(&mut self, so_far: Safety) {
         self.last = Some(Instant::now());
         (self.say)(&Record::Safety(Box::new(self.about.complete(so_far))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::safety::found::found;
+    use storage::StorageSettings;
+
+    /// A report named images of a log that was gone, or was shown those of an older one by their names.
+    #[test]
+    fn the_log_of_damage_that_was_told_is_kept_though_the_search_fails() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(folder.path()).expect("ours");
+        std::fs::create_dir_all(work.power_cuts()).expect("a folder");
+        let spec = TrialSpec::single("study", "ext4", "commits", study::Bench::Host, 1, StorageSettings::default());
+        let kept_after = |log: &str, grade: Grade, is_interrupted: bool| {
+            let new = folder.path().join("new");
+            std::fs::write(&new, log).expect("written");
+            let kept = replay::keep(&work, &spec, &new).expect("kept");
+            let ended = keeping(&work, "ext4", &AtomicBool::new(is_interrupted), &mut |_| {}, |say| {
+                say(&Record::Safety(Box::new(found(grade))));
+                Err("no recovery can be tried".into())
+            });
+            assert!(ended.is_err(), "{ended:?}");
+            std::fs::read_to_string(kept).ok()
+        };
+        assert_eq!(kept_after("first", Grade::C, false), None);
+        assert_eq!(kept_after("second", Grade::E, false).as_deref(), Some("second"));
+        assert_eq!(kept_after("third", Grade::D, false).as_deref(), Some("second"), "it is measured no more");
+        assert_eq!(kept_after("fourth", Grade::F, true).as_deref(), Some("second"), "nobody hears of it");
+        assert_eq!(kept_after("fifth", Grade::F, false).as_deref(), Some("fifth"));
     }
 }
