@@ -53,8 +53,8 @@ impl Structures {
         if let Some((_, name)) = part.filter(|(end, _)| asked.offset < *end) {
             return name;
         }
-        // XFS begins its log's records and the heads of its groups with any sector.
-        let own = self.own.range(..=asked.offset).next_back().filter(|(at, _)| asked.offset - **at < BLOCK_BYTES);
+        // XFS begins its log's records and the heads of its groups with any sector. The next block is another one.
+        let own = self.own.range(asked.offset / BLOCK_BYTES * BLOCK_BYTES..=asked.offset).next_back();
         own.map_or(OF_THE_FILESYSTEM, |(_, name)| *name)
     }
 
@@ -164,8 +164,17 @@ mod tests {
         let structures = Structures::new(&[part], |_| "WAL".into(), &all, names);
         let named = |offset| structures.name(&Asked { kind: Write, offset, length: 512 }).to_string();
         assert_eq!(
-            [0, 512, 4608, 8192, 8192 + 512, 8192 + 4608].map(named),
-            ["superblock", "allocation group", "filesystem", "filesystem", "journal", "filesystem"]
+            [0, 512, 4096, 4608, 8192, 8192 + 512, 8192 + 1024, 8192 + 4096].map(named),
+            [
+                "superblock",
+                "allocation group",
+                "filesystem",
+                "filesystem",
+                "filesystem",
+                "journal",
+                "journal",
+                "filesystem"
+            ]
         );
         let journal = structures.stretches(&["journal".to_string()], &all).expect("it was written");
         assert_eq!((journal.len(), &journal[0]), (1, &(8704..8705)));
