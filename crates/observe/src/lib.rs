@@ -16,6 +16,7 @@ pub mod memory;
 pub mod metric;
 pub mod mountinfo;
 pub mod pressure;
+pub mod processes;
 pub mod program;
 pub mod prometheus;
 pub mod quiet;

@@ -288,19 +288,9 @@ impl Drop for Server {
     }
 }
 
-/// The processes that a process started and that were not left to another parent, theirs too.
+/// The processes that a process started, theirs too.
 fn descendants(process: u32) -> Vec<Pid> {
-    let mut all = vec![process];
-    let mut at = 0;
-    while let Some(parent) = all.get(at) {
-        let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-        let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-        let children: Vec<u32> =
-            lists.flat_map(|list| list.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<_>>()).collect();
-        all.extend(children);
-        at += 1;
-    }
-    all.into_iter().skip(1).map(|id| Pid::from_raw(id as i32)).collect()
+    observe::processes::descendants(process).into_iter().map(|id| Pid::from_raw(id as i32)).collect()
 }
 
 /// What it has handed to the kernel to be written, and what the kernel counts as written for it (direct writes by completion are in the second

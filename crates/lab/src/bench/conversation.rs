@@ -3,7 +3,10 @@
 use super::{End, Error};
 use crash::plan::TrialSpec;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
 use observe::record::{Failure, Record, log_end};
+use sandbox::isolation;
 use sandbox::work::Work;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -138,9 +141,7 @@ impl<'a> Talk<'a> {
             Paused::Cut(cut) => Some(cut),
         };
         if cut.is_some() {
-            // The whole group: without namespaces the trial's programs would outlive it.
-            let group = nix::unistd::Pid::from_raw(self.child.id() as i32);
-            let _ = nix::sys::signal::killpg(group, nix::sys::signal::SIGKILL);
+            end_all(self.child.id(), isolation::available());
         }
         drop(self.input.take());
         let status = self.child.wait().map_err(Error::Pipe)?;
@@ -213,6 +214,18 @@ impl<'a> Talk<'a> {
             }
         }
         is_waiting
+    }
+}
+
+/// Ends a trial, by the group of its process. Without namespaces those that have left the group would outlive it: a server ends with the trial, and
+/// workers that it had started, such as nginx' and Apache's, kept its port from all later ones.
+fn end_all(trial: u32, has_namespaces: bool) {
+    // In namespaces all end by themselves, and a disk that is served only after those that write to it.
+    let others = if has_namespaces { Vec::new() } else { observe::processes::descendants(trial) };
+    let pid = |process: u32| Pid::from_raw(process as i32);
+    let _ = killpg(pid(trial), Signal::SIGKILL);
+    for other in others {
+        let _ = kill(pid(other), Signal::SIGKILL);
     }
 }
 
@@ -302,6 +315,32 @@ mod tests {
         assert_eq!(stop_patience(&spec(block.clone())), Duration::from_secs(120));
         with_log.volumes.insert("wal".into(), block);
         assert_eq!(stop_patience(&with_log), Duration::from_secs(120));
+    }
+
+    /// Of a web server in a container without namespaces the workers lived on, and no later one got its port.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_trial_that_is_ended_leaves_no_worker_of_its_server() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let line = "setsid sh -c 'sleep 300 & echo $! >unfinished; mv unfinished worker; wait' & wait";
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).current_dir(folder.path()).process_group(0);
+        let mut trial = command.spawn().expect("it starts");
+        let file = folder.path().join("worker");
+        let pause = || std::thread::sleep(Duration::from_millis(10));
+        while !file.exists() {
+            pause();
+        }
+        end_all(trial.id(), false);
+        trial.wait().expect("it is ours");
+        let worker = std::fs::read_to_string(file).expect("it was written");
+        let lives = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", worker.trim())).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+        };
+        while lives() {
+            pause();
+        }
     }
 
     #[test]
