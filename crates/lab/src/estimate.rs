@@ -10,7 +10,7 @@ use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use storage::{Device, StorageSettings};
-use study::{Bench, Safety};
+use study::{Bench, Order, Safety};
 
 /// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
 /// two cores, all filesystems), and as much again for caution.
@@ -188,9 +188,10 @@ fn images(plan: &Plan) -> BTreeMap<String, u64> {
 /// Of [`space_needed`], the bytes that are in the work folder already: images where this study has them, and the loaded data that are kept. Images
 /// of another size, or of trials that took turns, are none of its own.
 pub fn space_there(plan: &Plan, work: &Path) -> u64 {
-    let places: Vec<PathBuf> = match groups::up_max_of(plan) {
-        1 => vec![work.into()],
-        count => (0..count).map(|slot| work.join("slots").join(slot.to_string())).collect(),
+    // As `turns::places` has them, but made by nobody.
+    let places: Vec<PathBuf> = match plan.drawn.order {
+        Order::Blocks => vec![work.into()],
+        Order::Turns => (0..groups::up_max_of(plan)).map(|slot| work.join("slots").join(slot.to_string())).collect(),
     };
     let images = images(plan);
     let of_place = |place: &PathBuf| {

@@ -84,6 +84,21 @@ fn what_is_in_the_work_folder_takes_no_room_again() {
     assert!((bytes + 100_000..bytes + 200_000).contains(&there()), "{}", there());
 }
 
+/// Its images lie in a slot: one that went on was refused for want of room, and those of blocks were taken for its own.
+#[test]
+fn a_single_scenario_by_turns_has_its_images_in_a_slot() {
+    let plan = plan(&text(&["ext4"], "order = \"turns\"\ncontrol = false"));
+    let (image, bytes) = storage::images(&plan.scenarios[0].storage).pop_first().expect("one");
+    let work = tempfile::tempdir().expect("a folder");
+    let make = |folder: &str| {
+        let folder = work.path().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::File::create(folder.join(&image)).and_then(|file| file.set_len(bytes)).expect("a file");
+        space_there(&plan, work.path())
+    };
+    assert_eq!([make("images"), make("slots/0/images")], [0, bytes]);
+}
+
 /// Each had counted with a site of its own.
 #[test]
 fn web_servers_share_the_site_that_is_made_once() {
