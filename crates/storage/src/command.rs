@@ -35,8 +35,10 @@ pub fn commands(settings: &StorageSettings) -> Vec<String> {
         (Device::Dir, Some(path)) => return vec![format!("cd {}", quoted(&path.to_string_lossy()))],
         (Device::Block, Some(path)) => {
             lines.push(format!("DEVICE={}", quoted(&path.to_string_lossy())));
-            // Elsewhere that name may be another disk's, and mkfs is told to ask nothing.
-            lines.push("test -z \"$(wipefs --no-act $DEVICE)\" || exit 1  # it holds something".into());
+            // Elsewhere that name may be another disk's, and mkfs is told to ask nothing. A complaint is no "empty": not all systems have wipefs.
+            lines.push(
+                "test -z \"$(wipefs --no-act $DEVICE 2>&1)\" || exit 1  # it holds something, or can't be asked".into(),
+            );
         }
         // No standard program is such a disk, so it is said, not commanded.
         (Device::Virtual, _) => lines.push(format!("# DEVICE is a {}", virtual_disk::describe(settings))),
@@ -154,8 +156,12 @@ mod tests {
         let lines = commands(&settings);
         let at = |begin: &str| lines.iter().position(|line| line.starts_with(begin)).expect(begin);
         let [device, asked, made] =
-            ["DEVICE=/dev/sdx", "test -z \"$(wipefs --no-act $DEVICE)\" || exit 1", "mkfs.ext4 "].map(at);
+            ["DEVICE=/dev/sdx", "test -z \"$(wipefs --no-act $DEVICE 2>&1)\" || exit 1", "mkfs.ext4 "].map(at);
         assert!(device < asked && asked < made, "{lines:#?}");
+        // With no such program, as on Alpine Linux by default, it had passed for empty.
+        let script = format!("DEVICE=/dev/sdx; PATH=/nonexistent; {}", lines[asked]);
+        let ended = std::process::Command::new("/bin/sh").args(["-c", &script]).status().expect("a shell");
+        assert_eq!(ended.code(), Some(1));
     }
 
     #[test]
