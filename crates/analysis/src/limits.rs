@@ -41,7 +41,7 @@ pub struct Held {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval lies beyond the limit.
+    /// The interval lies beyond the limit; where a figure of 0 leaves none, every round.
     Broken,
     /// Nothing was measured: a rule that nobody looked at is not kept.
     #[serde(rename = "not_measured")]
@@ -217,9 +217,10 @@ fn held(contents: &Contents, limit: &LimitRecord, label: String, (measured, conf
         verdict: match &centre {
             None => Verdict::Unmeasured,
             Some(centre) if is_enough(centre) => verdict(centre, limit, (broken, without)),
+            Some(centre) if centre.count < ROUNDS_FOR_CLAIMS || broken == 0 => Verdict::Open,
             // Beside a figure of 0 there is no interval, and more rounds make none.
-            Some(centre) if centre.count >= ROUNDS_FOR_CLAIMS && broken > 0 => Verdict::NotAlways,
-            Some(_) => Verdict::Open,
+            Some(centre) if broken == centre.count => Verdict::Broken,
+            Some(_) => Verdict::NotAlways,
         },
         metric,
         limit: limit.clone(),

@@ -348,21 +348,35 @@ fn a_percentile_by_turns_is_that_of_all_operations() {
     }
 }
 
-/// "0–0" had looked as if it were sure, and "too early to say" as if more rounds could undo a standstill.
-#[test]
-fn a_figure_of_0_has_no_interval() {
-    let rows = vec![Row::new("ext4", &[1000.0, 0.0, 1001.0, 999.0, 1000.0, 1002.0])];
+/// What is said of these rates, which are to be at least 500 a second.
+fn said_of_rates(rates: [f64; 6]) -> String {
+    let rows = vec![Row::new("ext4", &rates)];
     let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
     let mut contents = fixture::contents(&table);
     let metric = "transactions_per_second".into();
     contents.study.limits = vec![LimitRecord { workload: "oltp".into(), metric, ..limit(500.0, true) }];
     let said = report::summary(&fixture::input_of(contents, &table), &Place::default(), 100, false);
-    let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.starts_with("Not always: p99 of the flush is 0 1/s (limit: at least 500 1/s)"), "{said}");
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// "0–0" had looked as if it were sure, and "too early to say" as if more rounds could undo a standstill.
+#[test]
+fn a_figure_of_0_has_no_interval() {
+    let said = said_of_rates([1000.0, 0.0, 1001.0, 999.0, 1000.0, 1002.0]);
+    assert!(said.starts_with("Not always: p99 of the flush is 0 1/s (limit: at least 500 1/s)"), "{said}");
     assert!(
-        flat.contains("beyond it in 1 of 6 rounds") && !said.contains("0–0") && !said.contains("--rounds"),
+        said.contains("beyond it in 1 of 6 rounds") && !said.contains("0–0") && !said.contains("--rounds"),
         "{said}"
     );
+}
+
+/// "Not always: … was beyond it in 6 of 6 rounds", and it came behind what nobody had measured.
+#[test]
+fn what_no_round_kept_is_a_no_beside_a_figure_of_0_too() {
+    for rates in [[0.0; 6], [100.0, 0.0, 101.0, 99.0, 100.0, 102.0]] {
+        let said = said_of_rates(rates);
+        assert!(said.starts_with("No: p99 of the flush is 0 1/s (limit: at least 500 1/s)."), "{said}");
+    }
 }
 
 /// "1 times its limit" is no reason for a no.
