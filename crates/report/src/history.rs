@@ -19,7 +19,7 @@ use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
 use analysis::view::Part;
-use ledger::model::TrialState;
+use ledger::model::{Host, TrialState};
 use stats::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -289,10 +289,14 @@ fn broken(before: &Input, now: &Input) -> Vec<String> {
     parts(before.view(), now.view()).into_iter().flat_map(of_part).collect()
 }
 
-/// Whether two results may be of one machine by the names that a fleet's members have of theirs; others have none.
+/// Whether two results may be of one machine by the names that a fleet's members have of theirs; others have none. A node that is installed anew,
+/// or boots from an image, has another id than before.
 fn is_of_host(one: &Input, other: &Input) -> bool {
-    let host = |input: &Input| input.contents.members.first().map(|member| member.host.clone());
-    host(one).zip(host(other)).is_none_or(|(one, other)| one == other)
+    host(one).zip(host(other)).is_none_or(|(one, other)| one.name == other.name)
+}
+
+fn host(input: &Input) -> Option<&Host> {
+    input.contents.members.first().map(|member| &member.host)
 }
 
 fn machine(input: &Input) -> BTreeMap<String, String> {
@@ -327,6 +331,11 @@ fn meanwhile(before: &Input, now: &Input) -> Vec<String> {
     // Without turns on one side figures are of another measure, which is said below.
     if let Some((was, is)) = turns(before).zip(turns(now)).filter(|(was, is)| was != is) {
         phrases.push(phrase("rounds:", &was, &is));
+    }
+    // Installed anew, or another machine of that name.
+    let id = |input| host(input).map(|host| &host.id).filter(|id| !id.is_empty());
+    if let Some((was, is)) = id(before).zip(id(now)).filter(|(was, is)| was != is) {
+        phrases.push(phrase("machine id", was, is));
     }
     let (first, second) = (&before.contents.study, &now.contents.study);
     if first.surefoot_version != second.surefoot_version {

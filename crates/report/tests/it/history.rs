@@ -116,16 +116,20 @@ fn other_machines_and_studies_stay_apart() {
 /// Nodes alike had been one machine over time, which got slower and faster.
 #[test]
 fn hosts_of_a_fleet_are_not_one_machine() {
-    let on = |days: f64, name: &str, factor: f64| {
+    let of_id = |days: f64, [name, id]: [&str; 2], factor: f64| {
         let mut input = result(days, "xfs", factor, "6.1", "15");
-        let (host, known_by, others) = (Host { name: name.into(), id: String::new() }, String::new(), Vec::new());
+        let (host, known_by, others) = (Host { name: name.into(), id: id.into() }, String::new(), Vec::new());
         input.contents.members = vec![Member { number: 1, of: 2, attempt: 1, rounds: 6, host, known_by, others }];
         input
     };
+    let on = |days: f64, name: &str, factor: f64| of_id(days, [name, ""], factor);
     let apart = history(vec![on(0.0, "n1", 1.0), on(1.0, "n2", 0.5)]);
     assert!(!apart.has_two() && !apart.text().contains("of what it was"), "{}", apart.text());
     assert!(apart.text().contains("Not compared, as from another machine or bench: 1.surefoot."), "{}", apart.text());
     assert!(history(vec![on(0.0, "n1", 1.0), on(1.0, "n1", 0.5)]).text().contains("of what it was"));
+    // What was installed anew had not been compared.
+    let anew = history(vec![of_id(0.0, ["n1", "a1"], 1.0), of_id(1.0, ["n1", "b2"], 0.5)]).text();
+    assert!(anew.contains("of what it was") && anew.contains("machine id a1 → b2"), "{anew}");
     let compared = Comparison::of(&on(0.0, "n1", 1.0), &on(1.0, "n2", 1.0)).expect("both ran on a host").text();
     assert!(compared.contains("host: n1 → n2") && !compared.contains("facts are equal"), "{compared}");
 }
