@@ -186,6 +186,7 @@ impl Line {
         match (mean(&self.sides.earlier), mean(&self.sides.later)) {
             (Some(a), Some(b)) if self.sides.more_is_better => 1.0 - b / a,
             (Some(a), Some(b)) => b / a - 1.0,
+            (Some(_), None) if self.sides.more_is_better => 1.0,
             // Of a count there is more than none.
             (None, Some(_)) if !self.sides.more_is_better => f64::INFINITY,
             _ => f64::NEG_INFINITY,

@@ -85,6 +85,10 @@ fn what_stood_still_before_and_is_slower_now_is_no_pass() {
         assert!(gate(VALUES).is_passed());
         assert_eq!(gate([1000.0, 0.0, 995.0, 1005.0]).is_passed(), lacking.is_some(), "as still as before, or not");
     }
+    // One standstill more is an accident, but nothing is left that runs.
+    let before = side([Some(0.0), Some(0.0), Some(1010.0), Some(0.0)], 0.0);
+    let still = Comparison::of(&before, &side([Some(0.0); 4], 1.0)).expect("both ran on the host").gate(0.05);
+    assert_eq!((still.unmeasured, still.worse), (vec![said.to_string()], Some(Vec::new())));
 }
 
 #[test]
