@@ -107,6 +107,10 @@ pub fn how_sure(view: &View) -> Option<String> {
 
 /// What would change it: of what is open, rounds that may decide it.
 pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> String {
+    let is_left_out = |held: &&Held| !view.parts.iter().any(|part| part.workload == held.limit.workload);
+    if let Some(held) = worst(&view.limits).filter(is_left_out) {
+        return format!("What would change it: measuring the workload {}, which was left out.", held.limit.workload);
+    }
     // What has no figure in a round will not have one for more of them.
     let is_open = |held: &&Held| held.verdict == Verdict::Open && held.without == 0;
     let rounds = view.limits.iter().filter(is_open).filter_map(|held| held.centre);

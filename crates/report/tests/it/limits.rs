@@ -187,6 +187,8 @@ fn a_limit_of_a_workload_that_was_left_out_is_not_kept() {
     let both = said(&[limit(10_000.0, false), elsewhere.clone()]);
     assert!(both.starts_with("Not known: p99 of the log was not measured."), "{both}");
     assert!(both.contains("for all 2 limits together"), "{both}");
+    // "Another machine, load or version", it had said.
+    assert!(both.contains("What would change it: measuring the workload key-value, which was left out."), "{both}");
     // Who measures nothing that has a limit asks for the fastest.
     let alone = said(&[elsewhere]);
     assert!(!alone.contains("p99 of the log"), "{alone}");
