@@ -379,12 +379,17 @@ fn a_log_without_room_fails_its_measurement_with_what_to_do_and_leaves_nothing()
 
 #[test]
 fn in_a_guest_kernel_jfs_loses_acknowledged_commits_for_want_of_flushes_and_ext4_does_not() {
-    let world = World::new();
     let text = format!(
         "{IN_GUEST}[factors]\n\"storage.filesystem\" = [\"jfs\", \"ext4\"]\n\
-         [safety]\nbudget = \"10s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+         [safety]\nbudget = \"BUDGET\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
     );
-    let all = measured(&world, &text);
+    let mut world = World::new();
+    let mut all = measured(&world, &text.replace("BUDGET", "10s"));
+    // At the first of its moments the whole database may be missing, and a busy machine looks at no other.
+    if number(found(&all, &["jfs"]), "points") < 2.0 {
+        world = World::new();
+        all = measured(&world, &text.replace("BUDGET", "60s"));
+    }
     let (jfs, ext4) = (found(&all, &["jfs"]), found(&all, &["ext4"]));
     for safety in [jfs, ext4] {
         assert!(number(safety, "acknowledged") > 0.0, "{safety:#}");
