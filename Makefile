@@ -30,7 +30,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all pdf package package-check record-release demo demo-guest test test-attack test-benchmarks-b-to-d test-benchmarks-e-to-g test-benchmarks-h-to-z test-servers test-devices test-units test-computing test-end-to-end lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
+.PHONY: all pdf package package-check record-release demo demo-guest test test-attack test-benchmarks-b-to-g test-benchmarks-h-to-z test-servers test-devices test-units test-computing test-end-to-end lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked -p surefoot
@@ -79,15 +79,13 @@ endef
 test: packages-test check-freebsd
 	cargo fmt --all --check
 	$(TEST) --no-run
-	$(MAKE) --no-print-directory --jobs=6 test-computing test-end-to-end
-# The attack first, as it looks for what anybody has left: a server that was killed leaves shared memory. Then the other benchmarks in three
-# parts, as they wait most of the time. The four have all letters.
+	$(MAKE) --no-print-directory --jobs=5 test-computing test-end-to-end
+# The attack first, as it looks for what anybody has left: a server that was killed leaves shared memory. Then the other benchmarks in two
+# halves, as they wait most of the time. The three have all letters.
 test-attack:
 	$(call aside,$(TEST) --bench 'a*')
-test-benchmarks-b-to-d: test-attack
-	$(call aside,$(TEST) --bench '[b-d]*')
-test-benchmarks-e-to-g: test-attack
-	$(call aside,$(TEST) --bench '[e-g]*')
+test-benchmarks-b-to-g: test-attack
+	$(call aside,$(TEST) --bench '[b-g]*')
 test-benchmarks-h-to-z: test-attack
 	$(call aside,$(TEST) --bench '[h-z]*')
 # Test targets by their first letter, so that none is left out: `servers`; `devices`, `programs`, what is loaded into a guest, and the doc
@@ -100,7 +98,7 @@ test-units:
 	$(TEST) --lib --bins
 test-computing:
 	$(call aside,TMPDIR=$$([ -w /dev/shm ] && echo /dev/shm || echo /tmp) nice -n 19 env $(TEST) --test '[it]*')
-test-end-to-end: test-benchmarks-b-to-d test-benchmarks-e-to-g test-benchmarks-h-to-z test-servers test-devices test-units
+test-end-to-end: test-benchmarks-b-to-g test-benchmarks-h-to-z test-servers test-devices test-units
 	$(TEST) --test 'e*'
 
 # The same lints without a build, for the time before a commit.
