@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let Some(mut goals) = Goals::of("failing_disks") else { return ExitCode::SUCCESS };
     let only = goals.after("--only").unwrap_or_default().to_string();
     let is_test = goals.is_test();
-    let (turns, seconds) = if is_test { (1, 3) } else { (TURNS, 20) };
+    let (turns, seconds) = if is_test { (1, 10) } else { (TURNS, 20) };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
     // A server has tried nothing after three seconds where other work is done; its faults have a test of their own (`tests/end_to_end/failing_disks.rs`).
