@@ -4,7 +4,7 @@ use crate::counting::Counting;
 use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Trial};
 use stats::Contrast;
 use stats::carry_over::{Turn, carry_over, cycles, worst_balance};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Below this p a carry-over is called one.
 const ALPHA: f64 = 0.05;
@@ -60,8 +60,9 @@ pub struct Orders {
 pub fn orders(contents: &Contents, counting: &Counting, scenarios: &[&Scenario], more_is_better: bool) -> Orders {
     let mains = || counting.trials.values().filter(|trial| trial.phase == Phase::Main);
     // By who never ran no predecessors can be told apart.
-    let has_run = |label: &&str| mains().any(|trial| trial.scenario == **label);
-    let labels: Vec<&str> = scenarios.iter().map(|scenario| scenario.label.as_str()).filter(has_run).collect();
+    let ran: HashSet<&str> = mains().map(|trial| trial.scenario.as_str()).collect();
+    let labels: Vec<&str> =
+        scenarios.iter().map(|scenario| scenario.label.as_str()).filter(|label| ran.contains(label)).collect();
     let primary = scenarios.first().map_or("", |scenario| scenario.primary_metric.as_str());
     let settings = &contents.study.analysis;
     let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();

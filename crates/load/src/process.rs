@@ -106,7 +106,7 @@ pub fn run(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    end_with_us(&mut command);
+    observe::processes::end_with_us(&mut command);
     let started = Instant::now();
     let mut child = command.spawn().map_err(|source| refused("be started", source))?;
     let stdout = keep(child.stdout.take().expect("it is piped"));
@@ -135,17 +135,6 @@ pub fn run(
         }
     }
 }
-
-/// Lets a program end with the thread that waits for it: one of a trial that was killed would go on beside the next, where there are no
-/// namespaces that end with the trial. Its group is its own, and not killed with the trial's.
-#[cfg(target_os = "linux")]
-fn end_with_us(command: &mut Command) {
-    // SAFETY: between fork and exec only one system call is made.
-    unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn end_with_us(_command: &mut Command) {}
 
 /// A load of data, or a run that has no limit of its own, may take this long.
 pub const LOAD_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -1,4 +1,6 @@
-//! What the kernel says of processes and those that they started (proc(5)). Elsewhere than on Linux there are none.
+//! Processes and those that they started: what the kernel says of them (proc(5)), and how they end together. Elsewhere than on Linux neither is known.
+
+use std::process::Command;
 
 /// The numbers of all processes that a process started and that were not left to another parent, theirs too.
 pub fn descendants(process: u32) -> Vec<u32> {
@@ -14,3 +16,15 @@ pub fn descendants(process: u32) -> Vec<u32> {
     }
     all.split_off(1)
 }
+
+/// Lets the program that a command starts end with the thread that starts it: it may have a group of its own, and that of a trial that was killed
+/// would work on beside the next ones, where there are no namespaces that end with the trial.
+#[cfg(target_os = "linux")]
+pub fn end_with_us(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?)) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_us(_command: &mut Command) {}

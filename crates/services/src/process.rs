@@ -81,17 +81,12 @@ impl<'a> Start<'a> {
         }
         // The load generator may have pinned itself before it started us.
         let cpus = if self.cpus.is_empty() { affinity::cpus() } else { self.cpus };
-        let set = (!cpus.is_empty()).then(|| affinity::set(cpus));
-        // SAFETY: between fork and exec only two system calls are made.
-        unsafe {
-            command.pre_exec(move || {
-                end_with_us()?;
-                if let Some(set) = &set {
-                    nix::sched::sched_setaffinity(Pid::from_raw(0), set)?;
-                }
-                Ok(())
-            });
+        if !cpus.is_empty() {
+            let set = affinity::set(cpus);
+            // SAFETY: between fork and exec only one system call is made.
+            unsafe { command.pre_exec(move || Ok(nix::sched::sched_setaffinity(Pid::from_raw(0), &set)?)) };
         }
+        observe::processes::end_with_us(&mut command);
         Ok(command)
     }
 
@@ -121,18 +116,6 @@ impl<'a> Start<'a> {
         let child = command.spawn().map_err(Error::file("start", self.program))?;
         Ok(Server { child, program: self.program.into(), log: self.log.clone() })
     }
-}
-
-/// Lets the program that is started end with the thread that starts it: a server has a group of its own, and that of a trial that was killed
-/// would work on beside the next ones, where there are no namespaces that end with the trial.
-#[cfg(target_os = "linux")]
-fn end_with_us() -> std::io::Result<()> {
-    Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn end_with_us() -> std::io::Result<()> {
-    Ok(())
 }
 
 /// What begins a shell command that runs as this user.

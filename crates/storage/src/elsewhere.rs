@@ -30,13 +30,6 @@ pub(crate) fn set_direct(_file: &File, _is_direct: bool) -> io::Result<()> {
 
 pub(crate) fn no_copy_on_write(_file: &File) {}
 
-/// Only Linux can write out a single filesystem: this writes out all.
-pub(crate) fn flush(_file: &File) -> io::Result<()> {
-    // SAFETY: takes nothing and can't fail.
-    unsafe { libc::sync() };
-    Ok(())
-}
-
 pub(crate) fn major_minor(device: u64) -> (u32, u32) {
     (libc::major(device).cast_unsigned(), libc::minor(device).cast_unsigned())
 }

@@ -4,7 +4,6 @@
 //! The same seed on the same filesystem writes the same files.
 
 use crate::error::Error;
-use crate::linux;
 use random::SplitMix64;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -165,7 +164,7 @@ fn write(path: &Path, bytes: u64, noise: &mut SplitMix64) -> std::io::Result<()>
 pub(crate) fn flush(folder: &Path) -> Result<(), Error> {
     let failed = |error| Error::file("flush", folder)(error);
     let handle = File::open(folder).map_err(failed)?;
-    linux::flush(&handle).map_err(failed)
+    observe::disk::flush_filesystem_of(&handle).map_err(failed)
 }
 
 /// Bytes of a filesystem.

@@ -53,11 +53,6 @@ pub(crate) fn no_copy_on_write(file: &File) {
     unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &NO_COPY_ON_WRITE) };
 }
 
-/// Writes out all of the filesystem that a file is on.
-pub(crate) fn flush(file: &File) -> io::Result<()> {
-    Ok(nix::unistd::syncfs(file)?)
-}
-
 /// A device's major and minor number.
 pub(crate) fn major_minor(device: u64) -> (u32, u32) {
     (libc::major(device), libc::minor(device))

@@ -41,9 +41,9 @@ impl Checker<'_> {
         for combination in &combinations {
             let base = combination.settings(study);
             on_host.extend((base.top["bench"] != "guest").then_some(combination));
-            idle.push(idle_of(self.catalogue, &base, &combination.workload));
             volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
+            idle.push(idle_of(self.catalogue, &base, &combination.workload, parameters));
             let drives = |known| self.catalogue.workload_services(&combination.workload, known, &base.services);
             let services: Vec<&'static str> = parameters.into_iter().flat_map(drives).collect();
             driven.extend(services.iter().copied());
@@ -221,12 +221,11 @@ type Heard = (Vec<&'static str>, Idle);
 /// Settings of services and of the workload that do nothing in a scenario, by their paths, each with what it needs.
 type Idle = BTreeMap<String, &'static str>;
 
-fn idle_of(catalogue: &dyn Catalogue, base: &Base, workload: &str) -> Idle {
+fn idle_of(catalogue: &dyn Catalogue, base: &Base, workload: &str, parameters: Option<&Map<String, Value>>) -> Idle {
     let of_service = |(service, settings): (&String, &Map<String, Value>)| {
         let idle = catalogue.service_idle(service, settings).into_iter();
         idle.map(|(name, needs)| (format!("service.{service}.{name}"), needs)).collect::<Vec<_>>()
     };
-    let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
     let of_workload = parameters.into_iter().flat_map(|parameters| catalogue.workload_idle(workload, parameters));
     let of_workload = of_workload.map(|(name, needs)| (format!("workload.{workload}.{name}"), needs));
     base.services.iter().flat_map(of_service).chain(of_workload).collect()

@@ -119,7 +119,8 @@ fn kill_once(stage: &mut Stage, victim: &Victim, run: &[&str]) -> Option<&'stati
         });
         return None;
     }
-    let family = descendants(conductor);
+    // The trial first.
+    let family: Vec<i32> = observe::processes::descendants(child.id()).into_iter().map(u32::cast_signed).collect();
     let (whom, process) = match stage.random.below(4) {
         0 if !family.is_empty() => ("a trial", family[0]),
         1 if family.len() > 2 => ("a process of a trial", *stage.random.one_of(&family[1..])),
@@ -139,21 +140,6 @@ fn kill_once(stage: &mut Stage, victim: &Victim, run: &[&str]) -> Option<&'stati
     let said = crate::harness::said(&child.wait_with_output().expect("our own child"));
     stage.holds(!said.stderr.contains("panicked at"), || format!("{}: a panic: {}", victim.name, said.stderr));
     Some(whom)
-}
-
-/// Children of a process, their children, …, as the kernel tells them: the trial first.
-fn descendants(process: i32) -> Vec<i32> {
-    let mut found = Vec::new();
-    let mut open = vec![process];
-    while let Some(next) = open.pop() {
-        for task in Path::new(&format!("/proc/{next}/task")).read_dir().into_iter().flatten().flatten() {
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            let children: Vec<i32> = children.split_whitespace().filter_map(|text| text.parse().ok()).collect();
-            found.extend(&children);
-            open.extend(children);
-        }
-    }
-    found
 }
 
 /// It goes on until it has ended well, and then holds each trial once.

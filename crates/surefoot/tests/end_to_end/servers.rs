@@ -597,14 +597,7 @@ fn without_root_a_server_runs_in_a_directory_as_its_user() {
 
 /// All processes below this one.
 pub fn descendants(pid: i32) -> Vec<i32> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let children: Vec<i32> = tasks
-        .flat_map(|task| {
-            let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect();
-    children.iter().copied().chain(children.iter().flat_map(|child| descendants(*child))).collect()
+    observe::processes::descendants(pid.cast_unsigned()).into_iter().map(u32::cast_signed).collect()
 }
 
 pub fn command_line(pid: i32) -> String {
