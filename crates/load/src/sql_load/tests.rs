@@ -143,7 +143,7 @@ fn the_slowest_transaction_of_a_closed_loop_takes_no_time_of_the_others() {
 
 #[test]
 fn what_was_due_in_an_open_loop_before_its_end_is_begun_and_has_waited() {
-    const STALL_SECONDS: f64 = 0.6;
+    const STALL_SECONDS: f64 = 0.3;
     let open = Load { threads: 1, time_seconds: 0.1, rate: 100.0, ..CLOSED };
     let outcome = run(&open, |_| Sleeping::new(1, STALL_SECONDS));
     let figures = ["transactions", "missed_transactions"].map(|name| figure(&outcome, name));
