@@ -27,7 +27,7 @@ fn a_rate_of_connections_with_calls_is_httperfs() {
                 tally.first
             );
             // The tenth begins after nine fortieths of a second, makes two calls and thinks once.
-            assert!((0.225 + 0.02..2.0).contains(&tally.seconds), "{}", tally.seconds);
+            assert!((0.225 + 0.02..20.0).contains(&tally.seconds), "{}", tally.seconds);
             assert!(tally.connection.microseconds_at(0.5) >= 40_000.0, "{}", tally.connection.microseconds_at(0.5));
             // Thinking is no latency.
             assert!(tally.total.microseconds_at(0.5) < 20_000.0, "{}", tally.total.microseconds_at(0.5));
@@ -46,7 +46,7 @@ fn a_think_time_is_kept_and_not_waited_for_at_the_end() {
             let thinking = Client { think_time: Duration::from_millis(30), ..client(server.address, 1, true, engine) };
             let tally = run(&thinking, numbered(6));
             assert_eq!((tally.answers, tally.faults()), (6, 0), "{engine:?}: {:?}", tally.first);
-            assert!((0.15..2.0).contains(&tally.seconds), "{}", tally.seconds);
+            assert!((0.15..20.0).contains(&tally.seconds), "{}", tally.seconds);
         }
         let server = Server::start(well);
         let (began, think_time) = (Instant::now(), Duration::from_secs(100));

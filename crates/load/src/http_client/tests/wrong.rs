@@ -90,21 +90,21 @@ fn one_request_that_is_never_answered_slows_no_other() {
         let count = AtomicUsize::new(0);
         let server = Server::start(move |stream, target| {
             if count.fetch_add(1, Ordering::Relaxed) == 20 {
-                std::thread::sleep(Duration::from_secs(2));
+                std::thread::sleep(Duration::from_secs(4));
                 return false;
             }
             well(stream, target)
         });
-        let (timeout, window) = (Duration::from_secs(1), Some(Duration::from_millis(200)));
+        let (timeout, window) = (Duration::from_secs(3), Some(Duration::from_millis(200)));
         let client = Client { timeout, window, ..client(server.address, 10, true, engine) };
         let mut source = Targets { expected: Some(5), ..targets(numbered(100_000), true) };
         let (tally, rates) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
         let outcome = outcome(tally, rates, Limit::Open);
-        assert!(outcome.seconds < 0.9, "{engine:?}: its time-out is no time of the others: {} s", outcome.seconds);
-        assert!(outcome.seconds >= (9.0 * 0.2 + 1.0) / 10.0, "{engine:?}: it is its own: {} s", outcome.seconds);
+        assert!(outcome.seconds < 2.7, "{engine:?}: its time-out is no time of the others: {} s", outcome.seconds);
+        assert!(outcome.seconds >= (9.0 * 0.2 + 3.0) / 10.0, "{engine:?}: it is its own: {} s", outcome.seconds);
         assert!(outcome.series.values().all(Vec::is_empty), "{engine:?}: {:?}", outcome.series);
         assert_eq!(outcome.asked.wrong.iter().map(|wrong| wrong.count).sum::<u64>(), 1, "{engine:?}");
-        assert!(outcome.latencies["request"].microseconds_at(1.0) >= 1e6, "{engine:?}: it was waited for");
+        assert!(outcome.latencies["request"].microseconds_at(1.0) >= 3e6, "{engine:?}: it was waited for");
     }
 }
 
