@@ -8,6 +8,7 @@ use crate::plan::TrialSpec;
 use crate::plan::{Plan, PlannedScenario};
 use load::engines;
 use load::workload::{Files, Kind};
+use observe::durability::Class;
 use observe::faults::{Consequence, Example, FaultsFound, UNKNOWN};
 use observe::record::Record;
 use observe::safety::{Finding, Grade, Safety};
@@ -110,9 +111,14 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
     (engine.unmeasured)(scenario.services.get(name).unwrap_or(&defaults)).map(Into::into)
 }
 
-/// Whether a record tells of damage, which stands however the trial ends that found it.
-pub fn tells_of_damage(record: &Record) -> bool {
-    matches!(record, Record::Safety(found) if found.grade >= Grade::E)
+/// Whether a record tells of what stands however the trial ends that found it.
+pub fn tells_of_what_stands(record: &Record) -> bool {
+    matches!(record, Record::Safety(found) if stands(found))
+}
+
+/// Damage, or a loss where none was promised. Of the last commit alone a scenario competes as before, and more may have come.
+fn stands(found: &Safety) -> bool {
+    found.grade >= Grade::E || found.grade >= Grade::C && found.promised(found.promise) == Class::KeepsAcknowledged
 }
 
 /// What is known of a measurement while its trial runs.
@@ -168,10 +174,14 @@ impl Measurement {
         Some(found)
     }
 
-    /// What was found until the trial failed, for this reason, if there is damage in it: that stands, whatever kept the search from its end.
-    pub fn damaged_until(self, why: &str) -> Option<Box<Safety>> {
-        let mut safety = self.safety.filter(|found| found.grade >= Grade::E)?;
+    /// What was found until the trial failed, for this reason, if it stands, whatever kept the search from its end: damage, or a loss where none
+    /// was promised, which may be larger than was seen.
+    pub fn found_until(self, why: &str) -> Option<Box<Safety>> {
+        let mut safety = self.safety.filter(|found| stands(found))?;
         safety.is_complete = false;
+        if safety.worst_lost_commits > 0 {
+            safety.is_censored = Some(true);
+        }
         let note = format!("the search ended early; what it found in its last second is not counted: {why}");
         safety.notes.push(note);
         Some(safety)
@@ -375,21 +385,30 @@ mod tests {
         assert!(until(0, "write-error@3/restart", false).is_none());
     }
 
-    /// A guest that ran out of memory, or a trial that was ended, had taken an F along, and the scenario competed by its promise.
+    /// A guest that ran out of memory, or a trial that was ended, had taken what was found along, and the scenario competed by its promise.
     #[test]
-    fn damage_stands_whatever_ended_the_trial_that_found_it() {
-        let until = |grade| {
-            let safety = Safety { is_complete: true, ..found::found(grade) };
-            let measurement = Measurement { safety: Some(Box::new(safety)), ..Measurement::default() };
-            measurement.damaged_until("out of memory")
+    fn damage_and_losses_that_nobody_promised_stand_whatever_ended_the_trial_that_found_them() {
+        let until = |grade, promise, lost| {
+            let found = Safety { promise, by_settings: Some(promise), worst_lost_commits: lost, ..found::found(grade) };
+            let safety = Some(Box::new(Safety { is_complete: true, is_censored: Some(false), ..found }));
+            Measurement { safety, ..Measurement::default() }.found_until("out of memory")
         };
-        for grade in [Grade::E, Grade::F] {
-            let found = until(grade).expect("damage");
-            assert_eq!((found.grade, found.is_complete), (grade, false));
-            assert!(found.notes[0].ends_with("out of memory"), "{found:?}");
+        for promise in [Class::KeepsAcknowledged, Class::LosesRecent] {
+            for grade in [Grade::E, Grade::F] {
+                let found = until(grade, promise, 0).expect("damage");
+                assert_eq!((found.grade, found.is_complete, found.is_censored), (grade, false, Some(false)));
+                assert!(found.notes[0].ends_with("out of memory"), "{found:?}");
+            }
         }
-        assert!([Grade::A, Grade::C, Grade::D].map(until).iter().all(Option::is_none), "more may have come");
-        assert!(Measurement::default().damaged_until("out of memory").is_none(), "it died before the first recovery");
+        for grade in [Grade::C, Grade::D] {
+            let found = until(grade, Class::KeepsAcknowledged, 7).expect("a loss");
+            assert_eq!((found.grade, found.held_to()), (grade, Grade::D), "more may have come");
+            assert!(until(grade, Class::LosesRecent, 7).is_none(), "it was promised");
+        }
+        for grade in [Grade::A, Grade::B] {
+            assert!(until(grade, Class::KeepsAcknowledged, 1).is_none(), "more may have come");
+        }
+        assert!(Measurement::default().found_until("out of memory").is_none(), "it died before the first recovery");
     }
 
     #[test]

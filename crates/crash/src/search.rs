@@ -8,7 +8,7 @@ use crate::plan::TrialSpec;
 use crate::recording_disk::Disks;
 use crate::recoveries::Recoveries;
 use crate::replay;
-use crate::safety::tells_of_damage;
+use crate::safety::tells_of_what_stands;
 use crate::watchdog::Watchdog;
 use observe::durability::Class;
 use observe::record::Record;
@@ -113,7 +113,7 @@ impl Recording<'_> {
     }
 }
 
-/// Searches, and keeps the log where its images can be asked for: of damage that was told also where the search then fails, as that stands.
+/// Searches, and keeps the log where its images can be asked for: of what was told and stands, also where the search then fails.
 fn keeping(
     work: &Work,
     scenario: &str,
@@ -121,15 +121,15 @@ fn keeping(
     say: &mut dyn FnMut(&Record),
     search: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<Safety>,
 ) -> Result<Safety> {
-    let mut is_damaged = false;
+    let mut stands = false;
     let found = search(&mut |record| {
-        is_damaged |= tells_of_damage(record);
+        stands |= tells_of_what_stands(record);
         say(record);
     });
     let is_interrupted = interrupted.load(Ordering::Relaxed);
     match &found {
         Ok(safety) if !is_interrupted => replay::settle(work, scenario, safety.grade > Grade::A),
-        Err(_) if is_damaged && !is_interrupted => replay::settle(work, scenario, true),
+        Err(_) if stands && !is_interrupted => replay::settle(work, scenario, true),
         _ => replay::restore(work, scenario),
     }
     found
@@ -205,7 +205,7 @@ mod tests {
 
     /// A report named images of a log that was gone, or was shown those of an older one by their names.
     #[test]
-    fn the_log_of_damage_that_was_told_is_kept_though_the_search_fails() {
+    fn the_log_of_what_stands_is_kept_though_the_search_fails() {
         let folder = tempfile::tempdir().expect("a folder");
         let work = Work::open(folder.path()).expect("ours");
         std::fs::create_dir_all(work.power_cuts()).expect("a folder");
@@ -221,10 +221,10 @@ mod tests {
             assert!(ended.is_err(), "{ended:?}");
             std::fs::read_to_string(kept).ok()
         };
-        assert_eq!(kept_after("first", Grade::C, false), None);
+        assert_eq!(kept_after("first", Grade::B, false), None);
         assert_eq!(kept_after("second", Grade::E, false).as_deref(), Some("second"));
-        assert_eq!(kept_after("third", Grade::D, false).as_deref(), Some("second"), "it is measured no more");
+        assert_eq!(kept_after("third", Grade::A, false).as_deref(), Some("second"), "it is measured no more");
         assert_eq!(kept_after("fourth", Grade::F, true).as_deref(), Some("second"), "nobody hears of it");
-        assert_eq!(kept_after("fifth", Grade::F, false).as_deref(), Some("fifth"));
+        assert_eq!(kept_after("fifth", Grade::D, false).as_deref(), Some("fifth"));
     }
 }

@@ -11,6 +11,7 @@ pub mod estimate;
 pub mod forecast;
 pub mod groups;
 pub mod host;
+pub mod idle;
 pub mod inputs;
 pub mod member;
 pub mod noise;

@@ -10,6 +10,7 @@ use crate::options;
 use crate::settings::StorageSettings;
 use serde_json::{Map, Value};
 use settings::quantity::format_bytes;
+use std::collections::{BTreeMap, HashMap};
 
 /// A tmpfs below this has no room for any load.
 const TMPFS_BYTES_MIN: u64 = 16 << 20;
@@ -32,6 +33,23 @@ pub fn problems(map: &Map<String, Value>) -> Vec<(String, String)> {
     }
     found.layers(&settings);
     found.0
+}
+
+/// All that is wrong of further volumes beside the first one and those before them: the volume, its setting, and the problem.
+pub fn problems_beside(
+    first: &Map<String, Value>,
+    further: &BTreeMap<String, Map<String, Value>>,
+) -> Vec<(String, &'static str, String)> {
+    let mut taken = HashMap::new();
+    let mut twice = |name: &str, map: &Map<String, Value>| {
+        let settings = StorageSettings::from_map(map);
+        let path = settings.path.filter(|_| settings.device == Device::Block)?;
+        let other = taken.insert(path.clone(), name.to_string())?;
+        let path = path.display();
+        Some((name.into(), "path", format!("{path} has the volume `{other}` already: a block device has one filesystem")))
+    };
+    let first = twice("data", first);
+    first.into_iter().chain(further.iter().filter_map(|(name, map)| twice(name, map))).collect()
 }
 
 struct Problems(Vec<(String, String)>);
@@ -255,6 +273,24 @@ mod tests {
             expect![[r#"wipe: "/dev/sda" is not the device that `path` names"#]],
         );
         check(json!({ "device": "block", "path": "/dev/sdb", "wipe": "/dev/sdb" }), expect![[""]]);
+    }
+
+    #[test]
+    fn two_volumes_of_one_disk() {
+        let of = |settings: Value| settings.as_object().cloned().expect("a table");
+        let disk = |path: &str| of(json!({ "device": "block", "path": path, "wipe": path }));
+        let told = |first, further: &[(&str, Map<String, Value>)]| {
+            let further = further.iter().map(|(name, map)| (name.to_string(), map.clone())).collect();
+            problems_beside(&first, &further)
+        };
+        let [b, c] = ["/dev/sdb", "/dev/sdc"].map(disk);
+        let folder = of(json!({ "device": "dir", "path": "/srv" }));
+        assert_eq!(told(b.clone(), &[("wal", c.clone())]), []);
+        assert_eq!(told(folder.clone(), &[("wal", folder)]), [], "each trial has a folder of its own there");
+        let problem = "/dev/sdb has the volume `data` already: a block device has one filesystem".to_string();
+        assert_eq!(told(b.clone(), &[("wal", b.clone())]), [("wal".into(), "path", problem)]);
+        let of_both = told(of(json!({})), &[("temporary", b.clone()), ("wal", b)]);
+        assert_eq!(of_both.len(), 1, "{of_both:?}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ mod signatures;
 mod trial_folder;
 mod virtual_disk;
 
-pub use check::problems;
+pub use check::{problems, problems_beside};
 pub use command::commands;
 pub use device::{DEVICES, Device, displaced};
 pub use durability::{durability, under_images as durability_under_images};

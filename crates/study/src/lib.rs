@@ -73,6 +73,14 @@ pub trait Catalogue {
     fn storage(&self) -> &'static [Setting];
     /// Problems of a scenario's storage as a whole: (setting, what is wrong).
     fn storage_problems(&self, storage: &Map<String, Value>) -> Vec<(String, String)>;
+    /// Problems of a scenario's further volumes beside its storage and each other: (volume, setting, what is wrong).
+    fn volume_problems_beside(
+        &self,
+        _storage: &Map<String, Value>,
+        _volumes: &BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<(String, &'static str, String)> {
+        Vec::new()
+    }
     /// Settings of `[storage]` that have no effect beside this one's value: who changes it needs not say so of them.
     fn storage_displaced(&self, _setting: &str, _value: &Value) -> &'static [&'static str] {
         &[]

@@ -23,6 +23,14 @@ impl Catalogue for BuiltIn {
         storage::problems(storage)
     }
 
+    fn volume_problems_beside(
+        &self,
+        storage: &Map<String, Value>,
+        volumes: &Tables,
+    ) -> Vec<(String, &'static str, String)> {
+        storage::problems_beside(storage, volumes)
+    }
+
     fn storage_displaced(&self, setting: &str, value: &Value) -> &'static [&'static str] {
         storage::displaced(setting, value)
     }

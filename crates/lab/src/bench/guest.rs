@@ -18,7 +18,7 @@ use super::{End, Error};
 use crate::inputs;
 use crash::plan::TrialSpec;
 use crash::recording::RecordingDisk;
-use crash::safety::tells_of_damage;
+use crash::safety::tells_of_what_stands;
 use guest::boot::{self, Boot, Machine};
 use guest::kernel::Kernel;
 use observe::durability::Durability;
@@ -92,7 +92,7 @@ impl Guest {
         let child = self.start(kernel, spec, &images)?;
         let (log, opening) = (self.work.trial_log(), self.opening(spec, images));
         let process = TrialProcess { spec, interrupted, log: log.clone(), opening, after: Some(boot::READY) };
-        let (mut last_heard, mut is_recovering, mut is_damaged) = (starting, false, false);
+        let (mut last_heard, mut is_recovering, mut stands) = (starting, false, false);
         let end = Talk::begin(process, child).follow_to_end(&mut |heard| {
             last_heard = Instant::now();
             match heard {
@@ -106,7 +106,7 @@ impl Guest {
                 }
                 Event::Record(record) => {
                     is_recovering |= matches!(record, Record::Recovering { .. });
-                    is_damaged |= tells_of_damage(&record);
+                    stands |= tells_of_what_stands(&record);
                     sink(record);
                 }
             }
@@ -117,10 +117,10 @@ impl Guest {
         let End::Failed(failure) = end else { return Ok(end) };
         let said = std::fs::read(&log).unwrap_or_default();
         let failure = with_panic(failure, &String::from_utf8_lossy(&said));
-        // A report names the image that a kernel died of, and those that were damaged: they are kept in the place of those before, which the
+        // A report names the image that a kernel died of, and those that were found: they are kept in the place of those before, which the
         // search can't say any more.
         #[cfg(target_os = "linux")]
-        if is_damaged || died_of_image(spec, &failure, is_recovering) {
+        if stands || died_of_image(spec, &failure, is_recovering) {
             crash::replay::settle(&self.work, &spec.scenario, true);
         }
         Ok(End::Failed(failure))

@@ -6,7 +6,7 @@
 use super::conversation::{self, Event, Talk, TrialProcess};
 use super::{Bench, End, Ends, Error, Sink};
 use crash::plan::TrialSpec;
-use crash::safety::tells_of_damage;
+use crash::safety::tells_of_what_stands;
 use observe::record::{Failure, Record};
 use sandbox::memory_limit::MemoryLimit;
 use sandbox::work::Work;
@@ -67,15 +67,15 @@ pub struct Client {
 impl Bench for Host {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         let mut up = self.start(spec, None, interrupted)?;
-        let mut is_damaged = false;
+        let mut stands = false;
         let end = up.talk.follow_to_end(&mut records(&mut |record| {
-            is_damaged |= tells_of_damage(&record);
+            stands |= tells_of_what_stands(&record);
             sink(record);
         }))?;
         let end = up.judged(end);
-        // A report names the images that were damaged, which the search can't say any more.
+        // A report names the images that were found, which the search can't say any more.
         #[cfg(target_os = "linux")]
-        if is_damaged && matches!(end, End::Failed(_)) {
+        if stands && matches!(end, End::Failed(_)) {
             crash::replay::settle(&self.work, &spec.scenario, true);
         }
         Ok(end)

@@ -151,7 +151,7 @@ fn measure(session: &mut Session, what: What, scenario: &PlannedScenario, settin
         (End::Failed(failure), What::PowerCuts) => {
             let found = match guest::panic_of(&failure) {
                 Some(why) => measurement.killed(why),
-                None => measurement.damaged_until(&failure.causes.join(": ")),
+                None => measurement.found_until(&failure.causes.join(": ")),
             };
             found.map_or(Ended::Not(failure), Ended::Measured)
         }

@@ -245,8 +245,11 @@ fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a s
         let problems = catalogue.service_problems(service, settings).into_iter().chain(beside);
         problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
     };
-    let storage =
-        storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
+    let beside = catalogue.volume_problems_beside(&base.storage, &base.volumes).into_iter();
+    let beside =
+        beside.map(|(volume, name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")));
+    let volumes = base.volumes.iter().flat_map(of_volume).chain(beside);
+    let storage = storage.chain(volumes).chain(base.services.iter().flat_map(of_service));
     let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
     let of_workload = parameters.into_iter().flat_map(|parameters| {
         let beside = catalogue.workload_problems_beside(workload, parameters, &base.services);

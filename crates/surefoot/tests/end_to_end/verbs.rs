@@ -309,6 +309,20 @@ fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
     by_both.says("time:       at most about ").says("a trial takes at most about 4h ");
 }
 
+#[test]
+fn plan_names_settings_that_do_nothing() {
+    let world = World::new();
+    let served = ["plan", "quick", "--set", "workload.oltp.engine=postgres"];
+    let said = ["workload.oltp.journal_mode=delete", "service.postgres.settings.commit_siblings=7"];
+    let plan = |more: &[&str]| world.surefoot(&[&served[..], more].concat()).status(0);
+    let [journal_mode, siblings] = said.map(|setting| ["--set", setting]);
+    let told = plan(&[journal_mode, siblings].concat());
+    told.says("`workload.oltp.journal_mode` has no effect: it needs an embedded `engine`, which no scenario has")
+        .says("`service.postgres.settings.commit_siblings` has no effect: it needs commit_delay above 0");
+    let heard = plan(&[siblings, ["--set", "service.postgres.settings.commit_delay=9"]].concat());
+    assert!(!heard.stdout.contains("has no effect"), "{}", heard.stdout);
+}
+
 /// Each of its trials would be ended after half an hour, and have no figure.
 #[test]
 fn runs_that_are_longer_than_a_trial_may_be_are_refused() {
