@@ -60,6 +60,8 @@ pub enum What {
     LatencyP99,
     /// The slowest second of a trial.
     WorstSecond,
+    /// The rate until all that a run wrote is on the device, of a load whose own rate ends before.
+    SyncedRate,
     /// The speed that a hundredth of all turns (or seconds) are below.
     Hundredth,
     /// The speed that a tenth of them are below.

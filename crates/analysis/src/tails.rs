@@ -1,5 +1,5 @@
-//! Tails and shapes: the slowest operations, the worst second, and the distribution of a trial's turns or seconds. Each is a family of claims of
-//! its own (Holm), by the declared comparisons, one figure a trial.
+//! Tails and shapes: the slowest operations, the worst second, the rate until all is on the device, and the distribution of a trial's turns or
+//! seconds. Each is a family of claims of its own (Holm), by the declared comparisons, one figure a trial.
 //!
 //! Pieces of a distribution are a trial's turns; where trials came one after the other, its seconds.
 
@@ -17,6 +17,8 @@ use std::cmp::Reverse;
 /// The operation whose latencies are compared, where a load has several; else the one that it has most of, by name where there are
 /// several of those.
 pub const WHOLE: [&str; 2] = ["transaction", "request"];
+/// The times of a run of a load whose rate ends with its last write: until then, and until all is on the device.
+const ELAPSED: [&str; 2] = ["elapsed_seconds", "elapsed_synced_seconds"];
 /// A turn that is shorter is a second by itself: its series has none, or pieces of one.
 const TURN_SECONDS_MAX: f64 = 2.0;
 /// A distribution has at least so many pieces a trial.
@@ -66,10 +68,18 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
     };
     let worst =
         |_: &Trial, tail: &TailOfTrial, runs: &[&RunRow]| seconds(tail, runs, primary).into_iter().reduce(f64::min);
+    let synced = |_: &Trial, _: &TailOfTrial, runs: &[&RunRow]| {
+        let of = |run: &&RunRow| {
+            let [own, synced] = ELAPSED.map(|name| run.metrics.get(name).copied());
+            Some((run.metrics.get(primary)? * own? / synced?, synced?))
+        };
+        figure::of_runs(&runs.iter().map(of).collect::<Option<Vec<_>>>()?, Rule::of(order, "1/s", Zero::Stall))
+    };
     let is_rate = read.contents.metrics.get(primary).is_some_and(|metric| metric.unit.ends_with("/s"));
     let mut found = Vec::new();
     found.extend(operation.is_some().then(|| of(read, asked, (What::LatencyP99, false), &latency)));
     found.extend(is_rate.then(|| of(read, asked, (What::WorstSecond, true), &worst)));
+    found.extend(is_rate.then(|| of(read, asked, (What::SyncedRate, true), &synced)));
     let of_latency = found.iter_mut().filter(|tail| tail.what == What::LatencyP99);
     of_latency.for_each(|tail| tail.operation.clone_from(&operation));
     found.extend(distribution(read, asked, (primary, order), more_is_better));

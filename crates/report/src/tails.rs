@@ -19,6 +19,7 @@ fn figure(what: What, part: &Part) -> String {
     let said = match what {
         What::LatencyP99 => "the 99th percentile of latency",
         What::WorstSecond => "the rate of the worst second",
+        What::SyncedRate => "the rate until all is on the device",
         What::Hundredth => "the 1st percentile of speed",
         What::Tenth => "the 10th percentile of speed",
         What::Median => "the median speed",
@@ -100,7 +101,7 @@ pub fn but(claim: &Claim, part: &Part) -> Option<String> {
 /// Of a part, as a table; `is_whole`: with those that show nothing. None where it would be empty.
 pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Table> {
     let all = part.tails.iter().flat_map(|tail| tail.claims.iter().map(|claim| (tail.what, claim)));
-    let is_of_tail = |what: What| matches!(what, What::LatencyP99 | What::WorstSecond);
+    let is_of_tail = |what: What| matches!(what, What::LatencyP99 | What::WorstSecond | What::SyncedRate);
     let is_news =
         |(what, claim): &(What, &Claim)| claim.is_shown() && (is_of_tail(*what) || contradicts(*what, claim, part));
     let shown: Vec<(What, &Claim)> = all.filter(|found| is_whole || is_news(found)).collect();

@@ -53,6 +53,31 @@ fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
     assert_eq!((&latency["operation"], &latency["claims"][0]["verdict"]), (&"transaction".into(), &"faster".into()));
 }
 
+/// Random writes were faster on XFS, and on the device later, in each of twelve rounds: nothing said so.
+#[test]
+fn a_pick_whose_writes_are_on_the_device_later_has_it_in_the_short_answer() {
+    let synced = |of_xfs: f64| {
+        let mut input = fixture::input(&two(&EXT4, &times(1.1)));
+        let trials = input.contents.trials.clone();
+        for run in &mut input.contents.runs {
+            let is_xfs = trials.iter().any(|trial| trial.id == run.trial && trial.scenario == "xfs");
+            run.metrics.insert("elapsed_seconds".into(), 2.0);
+            run.metrics.insert("elapsed_synced_seconds".into(), if is_xfs { of_xfs } else { 4.0 });
+        }
+        input
+    };
+    // 1.1 times the rate, and half as much again until all is there: 1.1 × 4 / 6 = 0.73.
+    let later = synced(6.0);
+    let said = short(&later);
+    assert!(said.contains("But the rate until all is on the device of xfs is 0.73"), "{said}");
+    let json = export::json(&later);
+    let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
+    let rate = tails.iter().find(|tail| tail["figure"] == "synced_rate").expect("the rate");
+    assert_eq!(rate["claims"][0]["verdict"], "slower");
+    let alike = short(&synced(4.0));
+    assert!(!alike.contains("on the device"), "{alike}");
+}
+
 /// As many messages are removed as are delivered: the removals are not called latency as such, and not taken for the deliveries.
 #[test]
 fn of_several_operations_the_one_that_is_compared_is_named() {
