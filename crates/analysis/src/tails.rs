@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 /// The operation whose latencies are compared, where a load has several; else the one that it has most of, by name where there are
 /// several of those.
 pub const WHOLE: [&str; 2] = ["transaction", "request"];
-/// The times of a run of a load whose rate ends with its last write: until then, and until all is on the device.
+/// The times of a run whose rate ends with its last write: until then, and until all is on the device.
 const ELAPSED: [&str; 2] = ["elapsed_seconds", "elapsed_synced_seconds"];
 /// A turn that is shorter is a second by itself: its series has none, or pieces of one.
 const TURN_SECONDS_MAX: f64 = 2.0;
@@ -70,8 +70,9 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
         |_: &Trial, tail: &TailOfTrial, runs: &[&RunRow]| seconds(tail, runs, primary).into_iter().reduce(f64::min);
     let synced = |_: &Trial, _: &TailOfTrial, runs: &[&RunRow]| {
         let of = |run: &&RunRow| {
-            let [own, synced] = ELAPSED.map(|name| run.metrics.get(name).copied());
-            Some((run.metrics.get(primary)? * own? / synced?, synced?))
+            let (own, rate) = (run.metrics.get(primary)?, synced_rate(run, primary)?);
+            // A mean over work: the time that it took.
+            Some((rate, own * run.seconds / rate))
         };
         figure::of_runs(&runs.iter().map(of).collect::<Option<Vec<_>>>()?, Rule::of(order, "1/s", Zero::Stall))
     };
@@ -85,6 +86,16 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
     found.extend(distribution(read, asked, (primary, order), more_is_better));
     found.retain(|tail| !tail.claims.is_empty());
     found
+}
+
+/// A run's rate until all that it wrote is on the device, where its load has one: said as such, or by its times.
+fn synced_rate(run: &RunRow, primary: &str) -> Option<f64> {
+    let figure = |name: &str| run.metrics.get(name).copied();
+    let by_times = || {
+        let [until_last_write, until_synced] = ELAPSED.map(figure);
+        Some(figure(primary)? * until_last_write? / until_synced?)
+    };
+    figure(&format!("{primary}_synced")).or_else(by_times)
 }
 
 /// A figure of a trial.
