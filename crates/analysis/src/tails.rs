@@ -71,8 +71,8 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
     let synced = |_: &Trial, _: &TailOfTrial, runs: &[&RunRow]| {
         let of = |run: &&RunRow| {
             let (own, rate) = (run.metrics.get(primary)?, synced_rate(run, primary)?);
-            // A mean over work: the time that it took.
-            Some((rate, own * run.seconds / rate))
+            // Means over turns are by the time that each took until then.
+            Some((rate, if rate > 0.0 { own * run.seconds / rate } else { run.seconds }))
         };
         figure::of_runs(&runs.iter().map(of).collect::<Option<Vec<_>>>()?, Rule::of(order, "1/s", Zero::Stall))
     };
