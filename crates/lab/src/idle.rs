@@ -6,31 +6,45 @@ use settings::Setting;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings other than their defaults that do nothing in any scenario that has them: their paths, each with what it needs.
-pub fn settings(plan: &Plan) -> BTreeMap<String, &'static str> {
-    let of_each: Vec<(BTreeSet<String>, BTreeMap<String, &'static str>)> = plan.scenarios.iter().map(of).collect();
-    let is_at_work = |path: &String| of_each.iter().any(|(has, idle)| has.contains(path) && !idle.contains_key(path));
-    let all = of_each.iter().flat_map(|(_, idle)| idle).map(|(path, needs)| (path.clone(), *needs));
-    all.filter(|(path, _)| !is_at_work(path)).collect()
+pub fn without_effect(plan: &Plan) -> BTreeMap<String, &'static str> {
+    let all: Vec<Said> = plan.scenarios.iter().map(Said::of).collect();
+    let is_at_work = |path: &String| all.iter().any(|one| one.paths.contains(path) && !one.idle.contains_key(path));
+    let idle = all.iter().flat_map(|one| &one.idle).filter(|(path, _)| !is_at_work(path));
+    idle.map(|(path, needs)| (path.clone(), *needs)).collect()
 }
 
-/// What a scenario has other than by default, and what of it does nothing.
-fn of(scenario: &PlannedScenario) -> (BTreeSet<String>, BTreeMap<String, &'static str>) {
-    let (workload, parameters) = (&*scenario.workload, &scenario.parameters);
-    let kind = workloads::kind(workload).expect("a plan has known workloads");
-    let mut all = (BTreeSet::new(), BTreeMap::new());
-    let mut add = |table: String, known: &'static [Setting], map: &Map<String, Value>, idle: Vec<(String, _)>| {
+/// What a scenario has other than by default.
+#[derive(Default)]
+struct Said {
+    paths: BTreeSet<String>,
+    /// What of it does nothing, each with what it needs.
+    idle: BTreeMap<String, &'static str>,
+}
+
+impl Said {
+    fn of(scenario: &PlannedScenario) -> Said {
+        let (workload, parameters) = (&*scenario.workload, &scenario.parameters);
+        let kind = workloads::kind(workload).expect("a plan has known workloads");
+        let mut said = Said::default();
+        let idle = workloads::idle(workload, parameters);
+        said.add(&format!("workload.{workload}"), kind.settings, parameters, idle);
+        for wanted in services::wanted(&(kind.read)(parameters).services(), &scenario.services) {
+            let service = wanted.kind;
+            if let Some(map) = scenario.services.get(service.name) {
+                said.add(&format!("service.{}", service.name), service.settings, map, (service.read)(map).idle());
+            }
+        }
+        said
+    }
+
+    /// Adds a table's.
+    fn add(&mut self, table: &str, known: &[Setting], map: &Map<String, Value>, idle: Vec<(String, &'static str)>) {
         let defaults = settings::defaults(known);
         let is_said = |name: &str| at(map, name) != at(&defaults, name);
-        all.1.extend(idle.into_iter().filter(|(name, _)| is_said(name)).map(|(name, why)| (format!("{table}.{name}"), why)));
-        all.0.extend(names(map).filter(|name| is_said(name)).map(|name| format!("{table}.{name}")));
-    };
-    add(format!("workload.{workload}"), kind.settings, parameters, workloads::idle(workload, parameters));
-    for wanted in services::wanted(&(kind.read)(parameters).services(), &scenario.services) {
-        if let Some(map) = scenario.services.get(wanted.kind.name) {
-            add(format!("service.{}", wanted.kind.name), wanted.kind.settings, map, (wanted.kind.read)(map).idle());
-        }
+        let path = |name: String| format!("{table}.{name}");
+        self.paths.extend(names(map).filter(|name| is_said(name)).map(path));
+        self.idle.extend(idle.into_iter().filter(|(name, _)| is_said(name)).map(|(name, needs)| (path(name), needs)));
     }
-    all
 }
 
 /// A setting's value, or that of a server's own setting in a table of such.

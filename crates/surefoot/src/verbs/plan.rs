@@ -309,7 +309,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
             "the data{of} fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial, guest.memory a guest"
         ));
     }
-    let idle = lab::idle::settings(plan).into_iter();
+    let idle = lab::idle::without_effect(plan).into_iter();
     all.extend(idle.map(|(path, needs)| format!("`{path}` has no effect: it needs {needs}, which no scenario has")));
     let outgrown = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::outgrown(one)?)));
     all.extend(requirements::by_cause(&outgrown.collect::<Vec<_>>()));
