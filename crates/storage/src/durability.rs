@@ -6,6 +6,8 @@
 use crate::device::Device;
 use crate::filesystem::MountType;
 use crate::filesystems;
+use crate::options;
+use crate::readback;
 use crate::settings::{DiskCache, StorageSettings};
 use observe::durability::{Class, Durability};
 use observe::mountinfo::{self, Mount};
@@ -23,24 +25,34 @@ const FLOORS_MAX: u32 = 8;
 
 /// The durability class of a scenario's storage, with its reasons.
 pub fn durability(settings: &StorageSettings) -> Durability {
-    with_features(settings, &settings.features())
+    with_features(settings, settings.mount_asked(), &settings.features())
 }
 
-/// The same once it is mounted: mkfs may have left out what nobody asked it to, as ext4's journal on a small device.
+/// The same once it is mounted: mkfs may have left out what nobody asked it to, as ext4's journal on a small device, and have
+/// written mount options into the superblock.
 pub(crate) fn of_mounted(settings: &StorageSettings, mount: &Mount) -> Durability {
-    let features = [settings.features(), mounted_features(settings.mount_type(), mount)].concat();
-    with_features(settings, &features)
+    let kind = settings.mount_type();
+    let features = [settings.features(), mounted_features(kind, mount)].concat();
+    with_features(settings, with_unasked(kind, settings.mount_asked(), mount), &features)
 }
 
-fn with_features(settings: &StorageSettings, features: &[String]) -> Durability {
+/// These options and those that hold without being asked: ext4's superblock has some of its own (tune2fs(8), `-o`; mke2fs.conf(5),
+/// `default_mntopts`), which a mount does not show.
+fn with_unasked(kind: &MountType, mut asked: Vec<String>, mount: &Mount) -> Vec<String> {
+    let known: Vec<String> = asked.iter().map(|option| options::canonical(kind, option)).collect();
+    asked.extend(readback::options_in_folder(mount).into_iter().filter(|option| !known.contains(option)));
+    asked
+}
+
+fn with_features(settings: &StorageSettings, options: Vec<String>, features: &[String]) -> Durability {
     match settings.device {
         Device::Tmpfs => judge(settings.mount_type(), &[], &[]),
         Device::Dir => {
             settings.path.as_deref().map_or_else(Durability::full, |path| of_path(path, mounted_features, FLOORS_MAX))
         }
-        Device::Virtual => of_virtual(settings, features),
+        Device::Virtual => of_virtual(settings, options, features),
         Device::Loop => {
-            let mut found = judge(settings.mount_type(), &settings.mount_asked(), features);
+            let mut found = judge(settings.mount_type(), &options, features);
             if found.class == Class::KeepsAcknowledged {
                 found.reasons.push("loop device: flushes reach the host's filesystem, which passes them on".into());
             }
@@ -50,14 +62,14 @@ fn with_features(settings: &StorageSettings, features: &[String]) -> Durability 
             let device = settings.path.as_deref().and_then(|path| path.canonicalize().ok());
             let name = device.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
             let below = under_device(Path::new(CLASS), &name, FLOORS_MAX);
-            judge(settings.mount_type(), &settings.mount_asked(), features).and(below)
+            judge(settings.mount_type(), &options, features).and(below)
         }
     }
 }
 
 /// Of the drive that is imitated.
-fn of_virtual(settings: &StorageSettings, features: &[String]) -> Durability {
-    let (kind, mut options) = (settings.mount_type(), settings.mount_asked());
+fn of_virtual(settings: &StorageSettings, mut options: Vec<String>, features: &[String]) -> Durability {
+    let kind = settings.mount_type();
     let on_disk = match settings.cache {
         DiskCache::Volatile => "virtual disk with a volatile cache: flushes make its content durable",
         DiskCache::WriteThrough => {
@@ -83,8 +95,10 @@ fn of_path(path: &Path, features: fn(&MountType, &Mount) -> Vec<String>, floors:
     let mounts = mountinfo::read();
     let Some(mount) = mountinfo::mount_of(&mounts, &path) else { return of_unknown("an unknown mount") };
     let options: Vec<String> = mount.options.iter().chain(&mount.super_options).cloned().collect();
-    let own = filesystems::mount_type(&mount.filesystem)
-        .map_or_else(|| of_unknown(&mount.filesystem), |kind| judge(kind, &options, &features(kind, mount)));
+    let own = filesystems::mount_type(&mount.filesystem).map_or_else(
+        || of_unknown(&mount.filesystem),
+        |kind| judge(kind, &with_unasked(kind, options, mount), &features(kind, mount)),
+    );
     own.and(under_device(Path::new(CLASS), &block_device(mount).unwrap_or_default(), floors))
 }
 

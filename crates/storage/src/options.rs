@@ -143,7 +143,7 @@ fn data_option(kind: &MountType, option: &str, listed: &[String]) -> Option<Stri
 }
 
 /// The name by which the kernel shows an option.
-fn canonical(kind: &MountType, option: &str) -> String {
+pub(crate) fn canonical(kind: &MountType, option: &str) -> String {
     let mut renamed = kind.renamed.split(' ').filter_map(|pair| pair.split_once(':'));
     renamed.find(|(asked, _)| *asked == option).map_or(option, |(_, shown)| shown).to_string()
 }

@@ -1,6 +1,7 @@
 //! What was really made and mounted: facts read back from the kernel and the filesystem's own tool, and compared with what
 //! was asked.
 
+use crate::durability;
 use crate::error::Error;
 use crate::filesystem::{About, Facts, Superblock};
 use crate::filesystems;
@@ -49,14 +50,18 @@ fn build_id(note: &[u8]) -> Option<String> {
 
 /// The filesystem's own options, as fully as the kernel shows them.
 fn listed_options(mount: &Mount) -> Vec<String> {
-    let mut all = mount.super_options.clone();
+    let folder = options_in_folder(mount);
+    mount.super_options.iter().cloned().chain(folder).collect()
+}
+
+/// All options in force where the filesystem lists them in a folder of its own: those of its superblock, too, which a
+/// mount does not show.
+pub(crate) fn options_in_folder(mount: &Mount) -> Vec<String> {
     let folder = filesystems::mount_type(&mount.filesystem).and_then(|kind| kind.options_folder);
-    if let Some((folder, device)) = folder.zip(mount.source.strip_prefix("/dev/")) {
-        let file = Path::new(folder).join(device.replace('/', "!")).join("options");
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        all.extend(text.lines().map(str::to_string));
-    }
-    all
+    let file =
+        folder.zip(durability::block_device(mount)).map(|(folder, name)| Path::new(folder).join(name).join("options"));
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    text.lines().map(str::to_string).collect()
 }
 
 /// Mount options that did not take effect.

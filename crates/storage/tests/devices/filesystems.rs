@@ -5,6 +5,7 @@ use observe::durability::Class;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use storage::{Device, StorageSettings};
 
@@ -133,6 +134,31 @@ fn a_journal_that_mkfs_left_out_is_missed() {
     });
 }
 
+/// tune2fs(8), `-o`: such options are in force at each mount, which does not show them. A folder there had been called safe.
+#[test]
+fn a_mount_option_of_the_superblock_counts() {
+    alone(|world| {
+        let run = |program: &str, words: &[&str]| {
+            let output =
+                Command::new(program).args(words).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+            assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        };
+        std::fs::create_dir_all(images()).expect("made");
+        let (image, folder) = (images().join("tuned"), world.folder().join("tuned-mount"));
+        std::fs::create_dir(&folder).expect("made");
+        let (file, point) = (image.to_str().expect("plain"), folder.to_str().expect("plain"));
+        run("mkfs.ext4", &["-q", "-F", file, "64M"]);
+        run("tune2fs", &["-o", "nobarrier", file]);
+        run("mount", &["-o", "loop", file, point]);
+        let asked = StorageSettings { device: Device::Dir, path: Some(folder.clone()), ..settings("ext4") };
+        let found = storage::durability(&asked);
+        run("umount", &[point]);
+        std::fs::remove_file(&image).expect("it was made here");
+        assert_eq!(found.class, Class::MayCorrupt, "{found:?}");
+        assert!(found.reasons.iter().any(|reason| reason.contains("`nobarrier`")), "{found:?}");
+    });
+}
+
 #[test]
 fn discards_are_passed_down_only_on_request() {
     alone(|world| {
@@ -180,8 +206,7 @@ fn what_mkfs_zeroes_is_written() {
             let asked = StorageSettings { preset: Some(preset.into()), check: true, ..settings(name) };
             let mounted = world.provision(&asked).expect("made");
             for image in storage::images(&asked).into_keys().map(|image| images().join(image)) {
-                let output =
-                    std::process::Command::new("filefrag").arg("-v").arg(&image).output().expect("e2fsprogs has it");
+                let output = Command::new("filefrag").arg("-v").arg(&image).output().expect("e2fsprogs has it");
                 let extents = String::from_utf8_lossy(&output.stdout).into_owned();
                 assert!(extents.contains("1 extent found") || extents.contains("extents found"), "{extents}");
                 assert!(!extents.contains("unwritten"), "{name} {preset}: {extents}");
