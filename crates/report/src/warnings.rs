@@ -6,6 +6,7 @@ mod power_cuts;
 mod runs;
 
 use crate::input::Counting;
+use crate::labels;
 use crate::number::{figure, percent, percent_signed, ratio_precise, span};
 use crate::words::{Words as _, first_of, one_or_more, some_of};
 use analysis::changed::Changed;
@@ -109,7 +110,8 @@ pub fn failed_trials(view: &View) -> Option<Warning> {
     let rows = view.parts.iter().flat_map(|part| &part.rows).filter(|row| row.failed > 0);
     let scenarios: Vec<String> = rows.map(|row| row.label.clone()).collect();
     let cause = scenarios.iter().find_map(|label| view.failure_of(label));
-    let cause = cause.map_or_else(String::new, |cause| format!(" ({})", cut(cause)));
+    let cause =
+        cause.map_or_else(String::new, |why| format!(" ({})", labels::cut(why.trim_end_matches('.'), SAID_MAX)));
     let trials = one_or_more(view.failed_total, "trial");
     (view.failed_total > 0).then(|| Warning {
         seen: format!("{trials} failed"),

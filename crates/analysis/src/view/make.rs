@@ -35,7 +35,7 @@ impl View {
         let settings = &contents.study.analysis;
         let failures = counting.failed.iter().filter_map(|trial| {
             let failure = trial.failure.as_ref()?;
-            Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
+            Some((trial.scenario.clone(), format!("{}: {}", failure.step, in_few_words(&failure.causes)?)))
         });
         let machine = Machine {
             errors: errors(contents),
@@ -240,6 +240,15 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         health: health::health(counting, details, contents.study.analysis.order, scenario),
         label,
     }
+}
+
+/// The last cause; before the system's own words, which say neither what was done nor where, that too, if it is short.
+fn in_few_words(causes: &[String]) -> Option<String> {
+    const LETTERS_MAX: usize = 90;
+    let (last, before) = causes.split_last()?;
+    let done = before.last().filter(|done| done.chars().count() + last.chars().count() <= LETTERS_MAX);
+    let is_system = last.ends_with(')') && last.contains(" (os error ") && !last.contains(": ");
+    Some(done.filter(|_| is_system).map_or_else(|| last.clone(), |done| format!("{done}: {last}")))
 }
 
 /// Marks who is no choice, and who is back as all that were shown to be better are none. One that is back may have fewer errors or failures

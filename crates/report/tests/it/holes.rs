@@ -50,6 +50,24 @@ fn the_pick_is_the_best_by_rounds_that_both_have() {
     assert_eq!((&part["pick"], &part["best_set"]), (&"ext4".into(), &serde_json::json!(["ext4"])));
 }
 
+/// "provision: Invalid argument (os error 22)" was all that a mount option told which the kernel refused.
+#[test]
+fn the_systems_own_words_come_with_what_was_done() {
+    let said = |causes: [&str; 2]| {
+        let table = study(vec![failing(Row::new("xfs", &[0.0; 2]), 0..2), failing(Row::new("ext4", &[0.0; 2]), 0..2)]);
+        let mut contents = fixture::contents(&table);
+        let failures = contents.trials.iter_mut().filter_map(|trial| trial.failure.as_mut());
+        failures.for_each(|failure| failure.causes = causes.map(String::from).to_vec());
+        let shown = report::summary(&fixture::input_of(contents, &table), &Place::default(), 400, false);
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let refused = ["cannot mount /dev/loop0 as xfs with options `norecovery`", "Invalid argument (os error 22)"];
+    let words = "load: cannot mount /dev/loop0 as xfs with options `norecovery`: Invalid argument (os error 22).";
+    assert!(said(refused).contains(words), "{}", said(refused));
+    let full = ["sqlite cannot make its tables", "the database says: disk is full (SQLite)"];
+    assert!(said(full).contains("load: the database says: disk is full (SQLite)."), "{}", said(full));
+}
+
 /// It was recommended "with each rate".
 #[test]
 fn a_rate_at_which_everything_fails_has_no_pick() {
