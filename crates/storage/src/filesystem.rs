@@ -157,7 +157,7 @@ pub(crate) struct MountType {
     pub(crate) renamed: &'static str,
     /// Options that it accepts and ignores, and why.
     pub(crate) ignored: (&'static str, &'static str),
-    /// Options, by their names, that it obeys and never shows.
+    /// Options, by their names, that it obeys and shows never, or only where they are not its default.
     pub(crate) unshown: Words,
     /// Options that don't go together.
     pub(crate) conflicts: &'static [Conflict],

@@ -257,6 +257,18 @@ mod tests {
         );
     }
 
+    /// Each failed its trial on Linux 6.18, and was in effect (super.c of fs/ext4 and fs/btrfs, fs/xfs/xfs_super.c).
+    #[test]
+    fn what_is_shown_otherwise_is_in_effect() {
+        check("ext4", "init_itable,no_mbcache,mb_optimize_scan=1", "rw", "rw,init_itable=10,nombcache", &[]);
+        let off = &["mount option `mb_optimize_scan=1` was rewritten: the kernel shows `mb_optimize_scan=0`"];
+        check("ext4", "mb_optimize_scan=1", "rw", "rw,mb_optimize_scan=0", off);
+        check("btrfs", "thread_pool=4", "rw", "rw,space_cache=v2", &[]);
+        check("xfs", "dax=inode,lifetime", "rw", "rw,inode64", &[]);
+        let never = &["mount option `dax=inode` was rewritten: the kernel shows `dax=never`"];
+        check("xfs", "dax=inode", "rw", "rw,dax=never", never);
+    }
+
     #[test]
     fn ignored_and_rewritten() {
         check(

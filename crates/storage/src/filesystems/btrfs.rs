@@ -37,6 +37,8 @@ pub(crate) const BTRFS: Filesystem = Filesystem {
             "alloc_start recovery subvolrootid inode_cache",
             "btrfs accepts the option and ignores it: it was removed",
         ),
+        // Shown only where it is not the default, which hangs on the number of CPUs.
+        unshown: &["thread_pool"],
         conflicts: &[Conflict {
             one: &["nodatacow", "nodatasum"],
             other: &["compress", "compress-force"],

@@ -32,7 +32,7 @@ pub(crate) const XFS: Filesystem = Filesystem {
     ],
     mount: MountType {
         name: "xfs",
-        hidden_defaults: "nodiscard noikeep nolargeio nogrpid attr2",
+        hidden_defaults: "nodiscard noikeep nolargeio nogrpid attr2 dax=inode lifetime",
         renamed: "uquota:usrquota quota:usrquota gquota:grpquota pquota:prjquota qnoenforce:uqnoenforce bsdgroups:grpid \
             sysvgroups:nogrpid",
         ignored: ("attr2 noattr2 ikeep noikeep", "xfs accepts the option and ignores it: it is deprecated"),
