@@ -27,6 +27,8 @@ pub struct Held {
     pub metric: Metric,
     /// Where the scenario's figures lie, one a round, with an interval that holds for all limits of the study together; none: not measured.
     pub centre: Option<Centre>,
+    /// The two-sided confidence of that interval by itself: the level of this answer, shared among all limits.
+    pub confidence: f64,
     /// Rounds whose figure was beyond the limit.
     pub broken: usize,
     /// Rounds that were begun and have no figure of this: its trial failed, in some run of it nothing was done, or see `is_astride`.
@@ -225,6 +227,7 @@ fn held(contents: &Contents, limit: &LimitRecord, label: String, (measured, conf
         metric,
         limit: limit.clone(),
         centre,
+        confidence,
         broken,
         without,
         is_astride: measured.is_astride,

@@ -6,7 +6,7 @@ use crate::document::{
 use crate::number::{Scale, percent, rounded, words};
 use crate::words::quantity_of;
 use analysis::limits::{Held, Verdict};
-use analysis::row::{Centre, simultaneous};
+use analysis::row::Centre;
 use analysis::view::View;
 use ledger::model::{Contents, LimitRecord};
 use observe::metric::Metric;
@@ -168,15 +168,16 @@ fn kept(held: &Held) -> String {
 
 /// For a page, Markdown or a whole report: all of it, with who says so.
 pub fn section(view: &View, contents: &Contents) -> Vec<Block> {
-    let Some(table) = table(view, "limits", usize::MAX) else { return Vec::new() };
+    let (Some(table), Some(first)) = (table(view, "limits", usize::MAX), view.limits.first()) else {
+        return Vec::new();
+    };
     let mut sources: Vec<String> =
         contents.study.limits.iter().map(|limit| limit.source.clone()).filter(|source| !source.is_empty()).collect();
     sources.dedup();
-    let alone = simultaneous(view.confidence, view.limits.len());
     let note = format!(
-        "One figure a round; the intervals hold for all limits together (each at {} by itself). A limit is kept where the whole interval \
-         and every round keep it.",
-        percent(alone)
+        "One figure a round; the intervals hold for all limits and all answers together (each at {} by itself). A limit is kept where the \
+         whole interval and every round keep it.",
+        percent(first.confidence)
     );
     let heading = Block::Heading(2, "Limits".into());
     let sources = sources.into_iter().map(|source| Block::Note(format!("Limits by: {source}")));

@@ -50,6 +50,16 @@ fn the_page_says_when_limits_were_set() {
     assert!(says(&[limit(10_000.0, false)]) && !says(&[]));
 }
 
+/// A first answer is held at 2.5 %, which all limits share. Said was a share of 5 %, at which no interval came out as it was printed.
+#[test]
+fn the_note_says_at_which_confidence_the_intervals_are() {
+    let limits = [10_000.0, 9000.0, 8000.0, 7000.0].map(|value| limit(value, false));
+    for (count, alone) in [(1, "(each at 97.5 % by itself)"), (4, "(each at 99.4 % by itself)")] {
+        let text = report::markdown(&input(vec![around(2000.0, 1.0)], &limits[..count]));
+        assert!(text.contains(alone), "{text}");
+    }
+}
+
 #[test]
 fn what_must_not_be_above() {
     let ten = [limit(10_000.0, false)];
