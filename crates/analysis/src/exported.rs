@@ -11,6 +11,8 @@ use observe::metric::{Direction, Metric};
 pub struct Mean {
     /// Geometric; arithmetic where a count of zero is among the values.
     pub mean: f64,
+    /// Whether it is the arithmetic one.
+    pub is_arithmetic: bool,
     /// The ends of its interval: none with a single value, and none where a value is not above zero.
     pub ends: Option<(f64, f64)>,
     /// Of how many trials.
@@ -36,7 +38,8 @@ pub fn means<'a>(contents: &Contents, part: &'a Part) -> Vec<(Metric, Vec<(&'a R
 
 fn mean(values: Vec<f64>, zero: Zero, confidence: f64) -> Option<Mean> {
     let (mean, count) = (figure::mean(&values, zero), values.len());
+    let is_arithmetic = zero == Zero::Count && !values.iter().all(|value| *value > 0.0);
     let centre = centre(values, confidence)?;
     let ends = (count > 1 && centre.min > 0.0).then_some((centre.low, centre.high));
-    Some(Mean { mean, ends, count })
+    Some(Mean { mean, is_arithmetic, ends, count })
 }

@@ -1,24 +1,29 @@
 //! `report --format openmetrics`: the means as OpenMetrics 1.0 text, which Prometheus and its like read.
 //!
-//! A gauge for each metric, `surefoot_NAME`, with the geometric mean over trials; `_low` and `_high` for the ends of its interval;
-//! `_trials` for how many there were. Labels are the study, the workload, the scenario and the levels of its factors. Names and labels
-//! that the format can't have are changed to such that it can.
+//! A gauge for each metric, `surefoot_NAME`, with the geometric mean over trials (the arithmetic one of what is counted, where a trial
+//! has 0); `_low` and `_high` for the ends of its interval; `_trials` for how many there were. Labels are the study, the workload, the
+//! scenario and the levels of its factors. Names and labels that the format can't have are changed to such that it can.
 
 use crate::input::Input;
 use crate::number::percent;
 use analysis::exported::means;
 use observe::metric::{Direction, Metric};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Every scenario's means.
 pub fn openmetrics(input: &Input) -> String {
     let (view, study) = (input.view(), &input.contents.study.name);
     let mut families = Families::default();
-    for part in &view.parts {
-        for (metric, rows) in means(&input.contents, part) {
-            let help = help(&metric, &percent(view.confidence));
+    let all: Vec<_> = view.parts.iter().map(|part| (part, means(&input.contents, part))).collect();
+    // One text a metric, whatever workload it is of.
+    let with_zeros = all.iter().flat_map(|(_, found)| found);
+    let with_zeros = with_zeros.filter(|(_, rows)| rows.iter().any(|(_, mean)| mean.is_arithmetic));
+    let with_zeros: BTreeSet<&str> = with_zeros.map(|(metric, _)| &*metric.name).collect();
+    for (part, found) in &all {
+        for (metric, rows) in found {
+            let help = help(metric, with_zeros.contains(&*metric.name), &percent(view.confidence));
             for (row, mean) in rows {
                 let own = [("study", study), ("workload", &part.workload), ("scenario", &row.label)];
                 let labels = labels(&own, &row.levels);
@@ -71,7 +76,8 @@ impl Families {
 }
 
 /// What each suffix of a metric's name means.
-fn help(metric: &Metric, confidence: &str) -> [(&'static str, String); 4] {
+fn help(metric: &Metric, has_zeros: bool, confidence: &str) -> [(&'static str, String); 4] {
+    let zeros = if has_zeros { "; the arithmetic one where a trial has 0 or less" } else { "" };
     let better = match metric.direction {
         Direction::More => "; more is better",
         Direction::Less => "; less is better",
@@ -82,7 +88,7 @@ fn help(metric: &Metric, confidence: &str) -> [(&'static str, String); 4] {
         unit => format!(" in {unit}"),
     };
     [
-        ("", format!("Geometric mean over trials{unit}{better}.")),
+        ("", format!("Geometric mean over trials{unit}{better}{zeros}.")),
         ("_low", format!("Lower end of the mean's {confidence} interval{unit}.")),
         ("_high", format!("Upper end of the mean's {confidence} interval{unit}.")),
         ("_trials", "Finished trials that the mean is of.".into()),

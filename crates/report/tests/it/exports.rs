@@ -126,13 +126,13 @@ fn the_action_of_github_has_a_direction_a_file() {
             "name": "oltp · xfs · transactions_per_second",
             "unit": "1/s",
             "value": 1200.0,
-            "extra": "geometric mean of 1 trials, 95 % interval"
+            "extra": "one trial"
           },
           {
             "name": "oltp · ext4 · transactions_per_second",
             "unit": "1/s",
             "value": 1049.2057485622677,
-            "range": "932.0586–1181.0767",
+            "range": "932.05864–1181.0767",
             "extra": "geometric mean of 3 trials, 95 % interval"
           }
         ]
@@ -143,6 +143,33 @@ fn the_action_of_github_has_a_direction_a_file() {
         smaller.as_array().is_some_and(|all| all.len() == 2 && all.iter().all(|one| one["unit"] == "µs")),
         "{smaller}"
     );
+}
+
+/// Latencies of the small study, times a factor, as the action's file and OpenMetrics have them.
+fn latencies_times(factor: f64) -> [String; 2] {
+    let mut contents = two_metrics().contents;
+    for run in &mut contents.runs {
+        if let Some(value) = run.metrics.get_mut("latency_microseconds_p99") {
+            *value *= factor;
+        }
+    }
+    let input = report::Input::new(contents, report::input::Details::default());
+    [action_benchmark(&input, Direction::Less), openmetrics(&input)]
+}
+
+/// Four places behind the point had made "0.0000–0.0000" of it.
+#[test]
+fn an_interval_of_a_small_figure_has_its_digits() {
+    let [action, _] = latencies_times(1e-12);
+    assert!(action.contains(r#""range": "0.000000020320442–0.000000025749453""#), "{action}");
+}
+
+#[test]
+fn a_mean_is_called_what_it_is() {
+    let [action, openmetrics] = latencies_times(0.0);
+    assert!(action.contains(r#""extra": "arithmetic mean of 3 trials""#), "{action}");
+    let help = "Geometric mean over trials in µs; less is better; the arithmetic one where a trial has 0 or less.";
+    assert!(openmetrics.contains(help), "{openmetrics}");
 }
 
 #[test]
