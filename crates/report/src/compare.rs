@@ -301,7 +301,7 @@ impl Workload {
         for Line { label, sides, .. } in self.lines.iter().filter(|line| line.is_primary) {
             let count = sides.earlier.len();
             if count < sessions {
-                let of_first = ["A", "B"].map(|side| format!("Only in {side}: {label}"));
+                let of_first = [0, 1].map(|side| [false, true].map(|failed| alone_in(side, label, failed))).concat();
                 self.left_out.retain(|said| !of_first.contains(said));
                 self.left_out.push(format!("In {count} of {sessions} sessions only: {label}"));
             }
@@ -311,11 +311,15 @@ impl Workload {
 
 fn workloads(a: &Input, b: &Input) -> Vec<Workload> {
     let tables = tables(a, b);
-    let trials = b.contents.counted_trials();
-    let failed = trials.iter().filter(|trial| trial.state == TrialState::Failed).map(|trial| &*trial.scenario);
-    let failed: BTreeSet<&str> = failed.collect();
+    let failed = [a, b].map(failed);
     let failing = Failing::of([&a.contents, &b.contents]);
     parts(a.view(), b.view()).into_iter().map(|pair| workload(pair, &tables, (&failed, &failing))).collect()
+}
+
+/// Scenarios with failed trials.
+fn failed(input: &Input) -> BTreeSet<String> {
+    let trials = input.contents.counted_trials();
+    trials.iter().filter(|trial| trial.state == TrialState::Failed).map(|trial| trial.scenario.clone()).collect()
 }
 
 /// A metric that has a direction, with its values in both by round and scenario.
@@ -330,16 +334,17 @@ fn tables<'a>(a: &Input, b: &'a Input) -> Vec<Table<'a>> {
     b.contents.metrics.values().filter(is_wanted).map(|metric| (metric, values(metric))).collect()
 }
 
-/// `failed` are the scenarios with failed trials in the second.
+/// `failed` are the scenarios with failed trials in each.
 fn workload(
     pair: (&Part, &Part),
     tables: &[Table],
-    (failed, failing): (&BTreeSet<&str>, &BTreeMap<String, Failing>),
+    (failed, failing): (&[BTreeSet<String>; 2], &BTreeMap<String, Failing>),
 ) -> Workload {
     let (part, other) = pair;
-    let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
+    let only = |side: usize, these: &Part, others: &Part| -> Vec<String> {
         let missing = |row: &&Row| !row.control && !others.measured().any(|other| other.label == row.label);
-        these.measured().filter(missing).map(|row| format!("Only in {which}: {}", row.label)).collect()
+        let said = |row: &Row| alone_in(side, &row.label, failed[1 - side].contains(&row.label));
+        these.measured().filter(missing).map(said).collect()
     };
     let rows = scenarios(part, other);
     let of_primary = |(row, later): &(&Row, &Row)| {
@@ -351,7 +356,7 @@ fn workload(
     lines.extend(others.flat_map(|table| exploratory(table, &rows)));
     let has_failed = |row: &&Row| {
         let has_none = !other.measured().any(|other| other.label == row.label);
-        !row.control && has_none && failed.contains(&*row.label)
+        !row.control && has_none && failed[1].contains(&row.label)
     };
     let failed: BTreeMap<String, usize> =
         part.measured().filter(has_failed).map(|row| (row.label.clone(), 1)).collect();
@@ -361,8 +366,17 @@ fn workload(
         Some((row.label.clone(), gate::blocks(row.errors.as_ref()?, later.errors.as_ref()?)))
     };
     let errors = rows.iter().filter_map(errors).collect();
-    let left_out = [only("A", part, other), only("B", other, part)].concat();
+    let left_out = [only(0, part, other), only(1, other, part)].concat();
     Workload { name: part.workload.clone(), lines, left_out, failed, failing, errors }
+}
+
+/// A scenario of which one side alone has a figure: the other one lacks it, or it failed there.
+fn alone_in(side: usize, label: &str, has_failed: bool) -> String {
+    let names = ["A", "B"];
+    match has_failed {
+        true => format!("No figure in {}, where its trials failed: {label}", names[1 - side]),
+        false => format!("Only in {}: {label}", names[side]),
+    }
 }
 
 /// A metric that is not primary, of the scenarios that have it in both.

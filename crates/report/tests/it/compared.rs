@@ -295,6 +295,13 @@ fn what_does_not_work_any_more_is_worse() {
     of_xfs.for_each(|trial| trial.state = ledger::model::TrialState::Failed);
     let failed = Input::new(failed, report::input::Details::default());
     let stalled = input(&[900.0, 905.0, 0.0, 901.0]);
+    // "Only in A" is said of what B did not try.
+    for (text, said) in [
+        (compared(&before, &failed).text(), "No figure in B, where its trials failed: xfs"),
+        (compared(&failed, &before).text(), "No figure in A, where its trials failed: xfs"),
+    ] {
+        assert!(text.contains(said) && !text.contains("Only in"), "{text}");
+    }
     for (after, said) in [(&failed, "xfs has no figure in B"), (&stalled, "xfs stalled in B")] {
         let worse = compared(&before, after).worse_by(0.05).expect("judged");
         assert!(worse.len() == 1 && worse[0].contains(said), "{worse:?}");
