@@ -64,6 +64,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "metric": part.metric,
         "estimand": estimand(input.contents.study.analysis.order),
         "baseline": part.baseline,
+        "alpha": part.alpha,
         "rounds_complete": part.rounds_complete,
         "pick": part.pick().filter(|_| !is_empty).map(|row| &row.label),
         "conditions": part.choice.as_ref().map(|choice| &choice.conditions),

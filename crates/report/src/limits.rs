@@ -194,7 +194,8 @@ pub fn json(view: &View) -> Vec<Value> {
             "at_least": held.limit.is_least.then_some(held.limit.value),
             "source": held.limit.source,
             "geometric_mean": held.centre.map(|centre| centre.mean), "low": held.centre.map(|centre| centre.low),
-            "high": held.centre.map(|centre| centre.high), "worst_round": held.worst(),
+            "high": held.centre.map(|centre| centre.high), "interval_confidence": held.confidence,
+            "worst_round": held.worst(),
             "rounds": held.centre.map_or(0, |centre| centre.count), "rounds_beyond": held.broken, "rounds_without": held.without,
             "verdict": held.verdict, "room_at_least": held.room_at_least(),
         })

@@ -58,6 +58,11 @@ fn the_note_says_at_which_confidence_the_intervals_are() {
         let text = report::markdown(&input(vec![around(2000.0, 1.0)], &limits[..count]));
         assert!(text.contains(alone), "{text}");
     }
+    // Who works them out again needs the level.
+    let json = crate::export::json(&input(vec![around(2000.0, 1.0)], &limits));
+    let number = |at: &str| json.pointer(at).and_then(serde_json::Value::as_f64).unwrap_or_default();
+    assert!((number("/workloads/0/alpha") - 0.025).abs() < 1e-12, "{json:#}");
+    assert!((number("/limits/3/interval_confidence") - 0.993_75).abs() < 1e-12, "{json:#}");
 }
 
 #[test]
