@@ -4,7 +4,7 @@ use crate::document::{
     Block, Cell, Column, Columns, Fit, Table, head, interval_head, known_cell, no_cell, number_cell,
 };
 use crate::number::{Scale, percent, rounded, words};
-use crate::words::quantity_of;
+use crate::words::{counted, quantity_of};
 use analysis::limits::{Held, Verdict};
 use analysis::row::Centre;
 use analysis::view::View;
@@ -102,7 +102,7 @@ pub fn how_sure(view: &View) -> Option<String> {
     let rounds = view.limits.iter().filter_map(|held| held.centre).map(|centre| centre.count).min()?;
     let together =
         if view.limits.len() > 1 { format!(", for all {} limits together", view.limits.len()) } else { String::new() };
-    Some(format!("How sure: {}, over {rounds} rounds{together}.", percent(view.confidence)))
+    Some(format!("How sure: {}, over {}{together}.", percent(view.confidence), counted(rounds as u64, "round")))
 }
 
 /// What would change it: of what is open, rounds that may decide it.
@@ -159,7 +159,7 @@ fn kept(held: &Held) -> String {
             format!("not in {} of {} rounds", held.broken, held.centre.map_or(0, |centre| centre.count))
         }
         Verdict::Open | Verdict::Unmeasured if held.is_astride => "not known".into(),
-        Verdict::Open if held.without > 0 => format!("no figure in {} rounds", held.without),
+        Verdict::Open if held.without > 0 => format!("no figure in {}", counted(held.without as u64, "round")),
         Verdict::Open => "open".into(),
         Verdict::Broken => "no".into(),
         Verdict::Unmeasured => "not measured".into(),

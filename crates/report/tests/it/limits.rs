@@ -452,6 +452,14 @@ fn who_failed_in_a_round_kept_no_limit_in_it() {
         said.starts_with("Not known: p99 of the flush has no figure in 2 of 8 rounds; in the others it is"),
         "{said}"
     );
+    let mut once = around(2000.0, 1.0);
+    once.values.insert(2, None);
+    let said = report::summary(&input(vec![once], &[limit(10_000.0, false)]), &Place::default(), 100, false);
+    assert!(said.contains("no figure in 1 round\n"), "{said}");
+    // What two limits have in common is the rounds of the one that has fewer.
+    let few = vec![around(2000.0, 1.0), Row::new("xfs", &[2000.0])];
+    let said = report::summary(&input(few, &[limit(10_000.0, false)]), &Place::default(), 100, false);
+    assert!(said.contains("How sure: 95 %, over 1 round, for all 2 limits together."), "{said}");
 }
 
 /// Of three runs in a trial one took half a second at most, and their mean was 23 ms.
