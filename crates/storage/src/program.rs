@@ -48,12 +48,13 @@ impl Output {
     }
 }
 
-/// Runs a program to its end, without input, in plain English.
+/// Runs a program to its end, without input, in plain English. In UTF-8, as `findmnt`, which `xfs_info` asks, writes other letters of
+/// a path as `\xc3\xa4` without.
 pub(crate) fn run(program: &str, arguments: &[impl AsRef<OsStr>], package: &str) -> Result<Output, Error> {
     let file = find(program).ok_or_else(|| Missing::package(program, package))?;
     let path: OsString = std::env::join_paths(search_path()).expect("the parts came from a search path");
     let mut command = Command::new(&file);
-    command.args(arguments).env("LC_ALL", "C").env("PATH", path).stdin(Stdio::null());
+    command.args(arguments).env("LC_ALL", "C.UTF-8").env("PATH", path).stdin(Stdio::null());
     let output = command.output().map_err(Error::file("run", &file))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let log = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -103,6 +104,13 @@ mod tests {
         let error = error.expect_err("it fails");
         assert_eq!(error.log(), Some("first\nlast"));
         assert_eq!(error.to_string(), "`sh -c 'echo first; echo last >&2; exit 3'` failed with exit status: 3");
+    }
+
+    /// In a work folder whose name had an `ä`, XFS' mount point was not found.
+    #[test]
+    fn a_path_in_any_letters_stays_what_it_is() {
+        let said = run("locale", &["charmap"], "libc-bin").and_then(Output::success).expect("it is part of libc");
+        assert_eq!(said.trim(), "UTF-8");
     }
 
     #[test]
