@@ -267,9 +267,11 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
         Advice::SpokenAgainst { .. } => {
             "How sure: not yet. The new rounds speak against what the rounds before them picked.".into()
         }
+        Advice::Alone | Advice::Given if trials(part) == 1 => {
+            "How sure: not known. A scenario of one trial has no interval.".into()
+        }
         Advice::Alone | Advice::Given => {
-            let trials = part.measured().filter_map(|row| row.centre).map(|centre| centre.count).max().unwrap_or(0);
-            let trials = one_or_more(trials, "trial");
+            let trials = one_or_more(trials(part), "trial");
             format!("How sure: the intervals hold with {sure} confidence for this machine, over {trials} a scenario.")
         }
         Advice::Open { .. } => format!("How sure: not yet, after {rounds} rounds{}.", found(part)),
@@ -283,6 +285,11 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
             )
         }
     })
+}
+
+/// Of the scenario that has most.
+fn trials(part: &Part) -> usize {
+    part.measured().filter_map(|row| row.centre).map(|centre| centre.count).max().unwrap_or(0)
 }
 
 /// The size of a difference that would most likely have been seen.
@@ -317,6 +324,8 @@ pub fn what_would_change_it(
             "Who fell out is measured no further: a new study without what is no choice may decide it."
         } else if parts.iter().any(is_open) {
             "More rounds may decide it."
+        } else if parts.iter().any(|part| trials(part) == 1) {
+            "More rounds give the figures an interval."
         } else {
             "More rounds only narrow the figures."
         };

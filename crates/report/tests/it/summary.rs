@@ -221,6 +221,22 @@ fn one_scenario() {
     );
 }
 
+/// Its intervals were said to hold, and it has none.
+#[test]
+fn one_scenario_of_one_trial() {
+    check(
+        &study(vec![Row::new("ext4", &[1000.0])]),
+        expect![[r#"
+            Nothing to choose: ext4 is the only scenario that could be.
+            transactions per second  mean, 1/s  95 % interval  after a power cut
+            ext4                         1,000      one trial  keeps all
+            How sure: not known. A scenario of one trial has no interval.
+            What would change it: another machine, load or version. More rounds give the figures an interval.
+            More: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`, filesystems.html
+        "#]],
+    );
+}
+
 #[test]
 fn nothing_finished() {
     let mut rows = vec![Row::new("ext4", &[0.0; 2]), Row::new("xfs", &[0.0; 2])];
