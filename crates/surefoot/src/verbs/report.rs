@@ -6,6 +6,7 @@ use crate::knowledge;
 use crate::verbs::status::results_file;
 use anyhow::anyhow;
 use ledger::Reader;
+use nix::unistd::{AccessFlags, access};
 use report::{Asked, FleetReport, Format, Make};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
@@ -253,7 +254,7 @@ pub fn write_page(target: &Path, page: &str) -> Result<(), Failure> {
     std::fs::write(target, page).map_err(|error| cannot_write(target, error))
 }
 
-/// Refuses to write over results, into a folder that is not there, and where the answer goes.
+/// Refuses to write over results, into a folder that is not there, where the answer goes, and what this user may not write.
 pub fn require_writable(target: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(target)?;
     let has_folder = absolute.parent().is_some_and(Path::is_dir);
@@ -265,7 +266,10 @@ pub fn require_writable(target: &Path) -> Result<(), Failure> {
         let what = if target.is_dir() { "it is a folder" } else { "its folder is not there" };
         anyhow!("cannot write {}: {what}", target.display())
     } else {
-        return Ok(());
+        // What is there is written over; anything else is made in its folder.
+        let folder = absolute.parent().unwrap_or(&absolute);
+        let place: &Path = if absolute.exists() { &absolute } else { folder };
+        return access(place, AccessFlags::W_OK).map_err(|errno| cannot_write(target, errno.into()));
     };
     Err(Failure::new(Status::BadStudy, error).hint("name another file"))
 }

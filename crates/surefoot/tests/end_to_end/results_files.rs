@@ -1,5 +1,6 @@
 //! Results files from outside: every output that is asked for is written, and what is damaged is said to be.
 
+use crate::guest::{as_ordinary_user, of_ordinary_user};
 use crate::harness::{World, said, small_study};
 use nix::mount::{MsFlags, mount, umount};
 use rusqlite::Connection;
@@ -370,4 +371,13 @@ fn nobody_need_read_what_a_study_says() {
     let member = ["run", "s.toml", "--member", "1/4", "--results", "fleet"];
     let status = world.command(&member).stdout(full()).stderr(full()).status().expect("it starts");
     assert_eq!(status.code(), Some(0), "its scheduler would start it again");
+}
+
+/// All was measured first, and then there was no page.
+#[test]
+fn a_page_that_its_user_may_not_write_is_refused_before_anything_is_measured() {
+    let (world, binary) = of_ordinary_user();
+    let run = as_ordinary_user(&world, &binary, &["run", "quick", "--html", "/etc/page.html"]);
+    run.status(2).says("cannot write /etc/page.html").says("hint: name another file");
+    assert!(!world.path().join("quick.surefoot").exists(), "nothing is begun");
 }
