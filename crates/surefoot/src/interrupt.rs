@@ -1,6 +1,8 @@
 //! Signals: Ctrl-C and SIGTERM set the one global, a flag that everything that waits looks at.
 
 use crate::cli::Command;
+use crate::failure::{Failure, Status};
+use anyhow::anyhow;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,6 +52,19 @@ pub fn quiet_on_closed_pipe(command: &Command) {
         return;
     }
     on_closed_pipe(SigHandler::SigDfl);
+    tell_what_cannot_be_printed();
+}
+
+/// On a full disk `println!` panics. To verbs that only print it is a failure like any other, and they have nothing to take away.
+fn tell_what_cannot_be_printed() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload().downcast_ref::<String>();
+        let Some(why) = said.and_then(|said| said.strip_prefix("failed printing to ")) else { return usual(panic) };
+        let failure = Failure::new(Status::Fault, anyhow!("cannot write to {why}"));
+        failure.hint("make room on its disk, or print elsewhere").report();
+        std::process::exit(Status::Fault as i32)
+    }));
 }
 
 /// Prints what a verb found that talks to others, and ends as quietly where its reader has gone: it talks to nobody meanwhile.

@@ -220,19 +220,15 @@ type Out<'a> = &'a mut (dyn Write + Send);
 
 /// Writes to a file and says which, or to standard output.
 pub fn write_to(target: &Path, write: impl FnOnce(Out) -> anyhow::Result<()>) -> Result<Status, Failure> {
-    let of_ledger = |error: anyhow::Error| match error.downcast_ref::<report::Error>() {
-        None | Some(report::Error::Ledger(ledger::Error::Export(_))) => Failure::new(Status::Fault, error),
-        Some(_) => unreadable(error),
-    };
     if target == Path::new(STANDARD) {
         let mut out = BufWriter::new(std::io::stdout());
-        write(&mut out).map_err(of_ledger)?;
-        out.flush()?;
+        write(&mut out).map_err(|error| not_written(target, error))?;
+        out.flush().map_err(|error| cannot_write(target, error))?;
         return Ok(Status::Answered);
     }
     require_writable(target)?;
     let mut out = BufWriter::new(File::create(target).map_err(|error| cannot_write(target, error))?);
-    write(&mut out).map_err(of_ledger)?;
+    write(&mut out).map_err(|error| not_written(target, error))?;
     out.flush().map_err(|error| cannot_write(target, error))?;
     eprintln!("{}", target.display());
     Ok(Status::Answered)
@@ -274,10 +270,29 @@ pub fn require_writable(target: &Path) -> Result<(), Failure> {
     Err(Failure::new(Status::BadStudy, error).hint("name another file"))
 }
 
+/// What came of writing: a full disk's, or the results'.
+fn not_written(target: &Path, error: anyhow::Error) -> Failure {
+    match error.downcast::<report::Error>() {
+        Ok(report::Error::Ledger(ledger::Error::Export(cause))) if is_full(&cause) => cannot_write(target, cause),
+        Ok(error @ report::Error::Ledger(ledger::Error::Export(_))) => Failure::new(Status::Fault, error),
+        Ok(error) => unreadable(error.into()),
+        Err(error) => match error.downcast::<std::io::Error>() {
+            Ok(cause) if is_full(&cause) => cannot_write(target, cause),
+            Ok(cause) => Failure::new(Status::Fault, cause),
+            Err(error) => Failure::new(Status::Fault, error),
+        },
+    }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
 /// A full disk is the machine's, a place where nobody may write the user's.
 fn cannot_write(target: &Path, error: std::io::Error) -> Failure {
-    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
-    let failure = anyhow!(error).context(format!("cannot write {}", target.display()));
+    let is_full = is_full(&error);
+    let place = if target == Path::new(STANDARD) { "standard output".into() } else { target.to_string_lossy() };
+    let failure = anyhow!(error).context(format!("cannot write {place}"));
     match is_full {
         true => Failure::new(Status::Fault, failure).hint("make room on its disk, or name another file"),
         false => Failure::new(Status::BadStudy, failure).hint("name another file"),

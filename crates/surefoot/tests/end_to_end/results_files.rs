@@ -381,3 +381,22 @@ fn a_page_that_its_user_may_not_write_is_refused_before_anything_is_measured() {
     run.status(2).says("cannot write /etc/page.html").says("hint: name another file");
     assert!(!world.path().join("quick.surefoot").exists(), "nothing is begun");
 }
+
+/// It was a panic, or "cannot read the results".
+#[test]
+fn a_full_disk_below_what_is_printed_is_said_to_be_that() {
+    let world = measured();
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let report: &[&str] = &["report", "s.surefoot"];
+    let outputs: [&[&str]; 4] = [&[], &["--json"], &["--csv", "-"], &["--apply", "null"]];
+    for words in outputs.iter().map(|output| [report, *output].concat()).chain([vec!["plan", "s.toml"]]) {
+        let run = said(&world.command(&words).stdout(full()).output().expect("it starts"));
+        let run = run.status(1).says("No space left on device").says("hint: make room on its disk");
+        assert!(!run.stderr.contains("panicked") && !run.stderr.contains("cannot read"), "{words:?}: {}", run.stderr);
+    }
+    for format in ["--html", "--csv"] {
+        let run = world.surefoot(&["report", "s.surefoot", format, "/dev/full"]).status(1);
+        let run = run.says("error: cannot write /dev/full").says("hint: make room on its disk");
+        assert!(!run.stderr.contains("cannot read"), "{format}: {}", run.stderr);
+    }
+}
