@@ -2,7 +2,7 @@
 
 use crate::cli::InitArgs;
 use crate::failure::{Failure, Status};
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
@@ -37,7 +37,12 @@ pub fn run(args: &InitArgs) -> Result<Status, Failure> {
         };
         Failure::new(Status::BadStudy, anyhow!(error).context(format!("cannot create `{path}`"))).hint(hint)
     })?;
-    file.write_all(text.as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
+    if let Err(error) = file.write_all(text.as_bytes()) {
+        // What is there would be in the way of the next try.
+        let _ = std::fs::remove_file(&path);
+        let failure = anyhow!(error).context(format!("cannot write `{path}`"));
+        return Err(Failure::new(Status::Fault, failure).hint("make room on its disk, or choose another folder"));
+    }
     println!("wrote {path}; edit it, then `surefoot plan {path}` and `surefoot run {path}`");
     Ok(Status::Answered)
 }

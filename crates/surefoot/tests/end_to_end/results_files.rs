@@ -400,3 +400,14 @@ fn a_full_disk_below_what_is_printed_is_said_to_be_that() {
         assert!(!run.stderr.contains("cannot read"), "{format}: {}", run.stderr);
     }
 }
+
+/// An empty file stayed, and with room again `init` refused to write over it.
+#[test]
+fn init_leaves_no_empty_study_on_a_full_disk() {
+    let world = World::new();
+    let small = Small::new(&world, 2048);
+    small.fill(0);
+    world.surefoot(&["init", "small/mine"]).status(1).says("cannot write `small/mine.toml`").says("hint: make room");
+    small.empty();
+    world.surefoot(&["init", "small/mine"]).status(0);
+}
