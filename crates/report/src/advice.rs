@@ -83,8 +83,7 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let are = if names.len() > 1 { "are conditions" } else { "is a condition" };
             format!("Nothing to choose: {} {are} of the load.", and_list(&names))
         }
-        (Advice::Alone, _) => answer::noise_floor(part, view)
-            .unwrap_or_else(|| format!("Nothing to choose: {who} is the only scenario that could be.")),
+        (Advice::Alone, _) => answer::noise_floor(part, view).unwrap_or_else(|| alone(part, view, &who)),
         (Advice::Among { bound, .. }, Some(choice)) => {
             let bound = percent_rounded_up(bound);
             format!("{}: no better choice was found; it costs at most {bound}.", by_condition(choice, part))
@@ -228,6 +227,15 @@ fn slower(speed: f64, part: &Part) -> String {
         speed if HALF.contains(&speed) => format!("half {noun}"),
         speed => format!("{} {noun}", ratio(speed)),
     }
+}
+
+/// Of the only scenario with figures; others may still be to come, as after Ctrl-C in the first round.
+fn alone(part: &Part, view: &View, who: &str) -> String {
+    let is_to_come = |row: &Row| !row.control && row.centre.is_none() && view.failure_of(&row.label).is_none();
+    if part.rows.iter().any(is_to_come) {
+        return format!("Too early to choose: only {who} has been measured so far.");
+    }
+    format!("Nothing to choose: {who} is the only scenario that could be.")
 }
 
 /// What would be faster, and why it is no choice.

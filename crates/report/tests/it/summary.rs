@@ -237,6 +237,17 @@ fn one_scenario_of_one_trial() {
     );
 }
 
+/// Those whose turn had not come were told to be no choice, and who was measured first to be the only one.
+#[test]
+fn interrupted_before_the_second_scenario() {
+    let one_of_two = fixture::input(&study(vec![Row::new("ext4", &[1000.0]), Row::new("xfs", &[])]));
+    let said = shown(&one_of_two);
+    assert!(said.starts_with("Too early to choose: only ext4 has been measured so far."), "{said}");
+    let failed = Row { values: vec![None], ..Row::new("xfs", &[]) };
+    let said = shown(&fixture::input(&study(vec![Row::new("ext4", &[1000.0]), failed])));
+    assert!(said.starts_with("Nothing to choose: ext4 is the only scenario that could be."), "{said}");
+}
+
 #[test]
 fn nothing_finished() {
     let mut rows = vec![Row::new("ext4", &[0.0; 2]), Row::new("xfs", &[0.0; 2])];
