@@ -50,16 +50,21 @@ fn open_text(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     }
     let mut file = File::open(path)?;
     let mut magic = Vec::new();
-    (&file).take(4).read_to_end(&mut magic)?;
+    (&file).take(10).read_to_end(&mut magic)?;
     file.rewind()?;
-    Ok(match magic[..] {
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file))),
+    let other = match magic[..] {
+        [0x1f, 0x8b, ..] => return Ok(Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file)))),
         // pzstd begins with a frame to be skipped.
-        [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
-            Box::new(Zstandard::new(io::BufReader::new(file)))
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+            return Ok(Box::new(Zstandard::new(io::BufReader::new(file))));
         }
-        _ => Box::new(file),
-    })
+        // A level, and the beginning of its first block: π.
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y'] => "bzip2",
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "xz",
+        _ => return Ok(Box::new(file)),
+    };
+    let why = format!("it is compressed by {other}, of which nothing is read here: unpack it, as by `{other} -dk`");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
 /// The whole of a log's text; bytes that are no UTF-8 are replaced.
@@ -295,6 +300,21 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(text.as_bytes()).expect("written");
         encoder.finish().expect("ended")
+    }
+
+    /// As logrotate's `compresscmd` may make them: each line was told to have no time. Magic numbers: the file formats of bzip2 and of xz 1.1.0.
+    #[test]
+    fn another_compression_is_refused_by_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("access.log.2");
+        let said = |begin: &[u8]| {
+            std::fs::write(&file, begin).expect("written");
+            Reader::open(&file, u64::MAX).err().map(|error| error.to_string())
+        };
+        let bzip2 = said(b"BZh91AY&SY\x2c\xde").expect("refused");
+        assert!(bzip2.contains("compressed by bzip2") && bzip2.contains("`bzip2 -dk`"), "{bzip2}");
+        assert!(said(b"\xfd7zXZ\0\0\x04\xe6\xd6").is_some_and(|said| said.contains("`xz -dk`")));
+        assert_eq!((said(b"BZh.example 10.0.0.1 - -"), said(b"BZh"), said(b"")), (None, None, None));
     }
 
     #[test]
