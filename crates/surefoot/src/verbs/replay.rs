@@ -296,7 +296,7 @@ fn print(tally: &Tally, of: Option<u64>) {
             );
         }
         if fault == Fault::Tls && tally.faults[fault as usize] > 0 {
-            println!("A certificate of one's own is trusted by `--ca-file FILE`, any by `--insecure`.");
+            println!("{}", of_trust(tally.first[fault as usize].as_deref().unwrap_or_default()));
         }
     }
     if wrong > 0 {
@@ -311,6 +311,18 @@ fn print(tally: &Tally, of: Option<u64>) {
 /// Whether the first wrong status was a redirect: such as WordPress answers to each request for another host than its own.
 fn leads_elsewhere(first: Option<&str>) -> bool {
     first.is_some_and(|status| status.starts_with('3'))
+}
+
+/// What to do where there was no TLS with the server, by the words of the first that went wrong.
+fn of_trust(first: &str) -> &'static str {
+    if first.contains("InvalidContentType") {
+        "The server speaks no TLS there: an http:// URL asks it without."
+    } else if first.contains("CaUsedAsEndEntity") {
+        "The server's certificate is an authority's, as `openssl req -x509` makes them, and `--ca-file` trusts what such a one signs, not itself: \
+         make it with `-addext basicConstraints=critical,CA:FALSE`, or take any certificate by `--insecure`."
+    } else {
+        "A certificate of one's own is trusted by `--ca-file FILE`, any by `--insecure`."
+    }
 }
 
 /// How often something went wrong, and how it did first.
@@ -428,6 +440,19 @@ mod tests {
         let many: Vec<String> = (0..NAMES_MAX).map(|number| number.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(said(&["a.example"], &many), None);
+    }
+
+    /// The words are rustls': of an `openssl req -x509` without more, of a port without TLS, and of a certificate of one's own.
+    #[test]
+    fn what_to_do_without_tls_is_what_helps() {
+        let authority = of_trust("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
+        assert!(
+            authority.contains("basicConstraints=critical,CA:FALSE"),
+            "`--ca-file` was named, which had been given"
+        );
+        let plain = of_trust("received corrupt message of type InvalidContentType");
+        assert!(plain.contains("http://") && !plain.contains("certificate"), "{plain}");
+        assert!(of_trust("invalid peer certificate: UnknownIssuer").contains("`--ca-file FILE`"));
     }
 
     #[test]
