@@ -178,6 +178,11 @@ impl ServiceSettings for ApacheSettings {
             before
                 .push(format!("# Apache does not start with mpm_{mpm} beside PHP's module, which needs mpm_prefork."));
         }
+        if !self.web.access_log {
+            let aside =
+                "a2disconf other-vhosts-access-log  # no access log was written: take CustomLog out of the sites, too";
+            before.push(aside.into());
+        }
         let names = self.settings.keys().map(String::as_str).collect::<Vec<_>>().join("|");
         let found =
             format!("grep -rniE '^\\s*({names})\\s' /etc/apache2/  # what stands in a virtual host holds there");

@@ -34,6 +34,27 @@ pub mod tests {
         assert_eq!(super::held_back("why", &["a = 1".into(), "b = 2".into()]), "# why\n# a = 1\n# b = 2\n");
     }
 
+    /// What was measured without a log was put in place with it. The names are those of Debian 12's packages.
+    #[test]
+    fn a_server_without_an_access_log_is_put_in_place_without_it() {
+        let said = |service: &str, recorded: Value| {
+            let all = printed(service, recorded, &Setup::default());
+            all.iter().map(|file| file.before.join("\n") + "\n" + &file.text).collect::<String>()
+        };
+        for (service, words) in [
+            ("nginx", "access_log off;"),
+            ("apache", "a2disconf other-vhosts-access-log"),
+            ("lighttpd", "lighty-disable-mod accesslog"),
+            ("caddy", "take `log` out"),
+        ] {
+            let without = said(service, json!({ "access_log": false }));
+            assert!(without.contains(words), "{service}: {without}");
+            assert!(!said(service, json!({ "access_log": true })).contains(words), "{service}");
+        }
+        let nginx = file("nginx", json!({ "access_log": false }), &Setup::default());
+        assert!(nginx.path.starts_with("http {") && nginx.checks[0].contains("(access_log)"), "{nginx:?}");
+    }
+
     /// Who leaves all defaults is told to change nothing. A database without a server is made anew, by a file of its own.
     #[test]
     fn defaults_change_no_file() {

@@ -72,8 +72,10 @@ impl ServiceSettings for CaddySettings {
         let after =
             vec!["caddy validate --config /etc/caddy/Caddyfile  # before it is reloaded or started again".into()];
         let checks = vec!["caddy adapt --config /etc/caddy/Caddyfile".into()];
-        let own = Configuration { path, text, after, checks, ..Configuration::default() };
-        Some(own).filter(|own| !own.text.is_empty()).into_iter().collect()
+        let aside = (!self.web.access_log)
+            .then(|| String::from("# No access log was written: take `log` out of the site's block."));
+        let own = Configuration { path, before: aside.into_iter().collect(), text, after, checks };
+        Some(own).filter(|own| !own.text.is_empty() || !own.before.is_empty()).into_iter().collect()
     }
 
     fn problems(&self) -> Vec<String> {

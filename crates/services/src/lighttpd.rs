@@ -100,9 +100,12 @@ impl ServiceSettings for LighttpdSettings {
         let path = "/etc/lighttpd/conf-enabled/90-surefoot.conf".into();
         let after = vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf  # before it is started again".into()];
         let checks = vec!["lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()];
-        let own = Configuration { path, text: lines.collect(), after, checks, ..Configuration::default() };
+        let aside =
+            (!self.web.access_log).then(|| String::from("lighty-disable-mod accesslog  # no access log was written"));
+        let own = Configuration { path, before: aside.into_iter().collect(), text: lines.collect(), after, checks };
         let php = (self.php_form != PhpForm::None).then(|| self.php.file("cgi", "VERSION", "php-cgi"));
-        Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php.flatten()).collect()
+        let is_needed = |own: &Configuration| !own.text.is_empty() || !own.before.is_empty();
+        Some(own).filter(is_needed).into_iter().chain(php.flatten()).collect()
     }
 
     fn problems(&self) -> Vec<String> {

@@ -114,8 +114,11 @@ impl ServiceSettings for NginxSettings {
 
     /// nginx refuses a directive that stands twice in a block, and Debian's file, or the administrator's, has many: a file beside it is no way.
     fn files(&self, _setup: &Setup) -> Vec<Configuration> {
-        let blocks =
-            ["outside of all blocks", "events { … }", "http { … }"].into_iter().zip(directives(&self.settings));
+        let mut lines = directives(&self.settings);
+        if !self.web.access_log {
+            lines[2].push_str("access_log off;\n");
+        }
+        let blocks = ["outside of all blocks", "events { … }", "http { … }"].into_iter().zip(lines);
         let file = |(block, text)| Configuration {
             path: format!("{block} of /etc/nginx/nginx.conf"),
             text,
@@ -134,7 +137,8 @@ impl ServiceSettings for NginxSettings {
             }
         }
         if let Some(last) = all.last_mut() {
-            let names: Vec<&str> = self.settings.keys().map(String::as_str).collect();
+            let log = (!self.web.access_log).then_some("access_log");
+            let names: Vec<&str> = self.settings.keys().map(String::as_str).chain(log).collect();
             last.after.push("nginx -t  # before it is reloaded or started again".into());
             last.checks.push(format!("nginx -T 2> /dev/null | grep -E '^\\s*({})\\s'", names.join("|")));
         }
