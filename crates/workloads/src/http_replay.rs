@@ -43,7 +43,7 @@ pub static KIND: Kind = Kind {
 
 const SETTINGS: &[Setting] = &[
     Setting::new("site", Is::Choice(&["from-log", "cms"]), "from-log")
-        .help("`from-log`: each path that the log answered with a page becomes a file of the logged size; all virtual hosts of the log are one site. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true."),
+        .help("`from-log`: each path that the log answered with a page becomes a file of the logged size, the largest of several; all virtual hosts of the log are one site. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true."),
     Setting::new("cms_pages", Is::Integer { min: 10, max: 100_000 }, "100")
         .help("Of the site `cms`: pages of each blog and wiki; hosts with files only have twice as many files."),
     Setting::new("cms_dynamic", Is::Percent { min: 0.0, max: 1.0 }, "50%")
@@ -401,6 +401,7 @@ impl HttpReplay {
     fn begin(&self, client: &Client, host: String, context: &Context) -> Result<Replay, Error> {
         let parameters = &self.parameters;
         let mut log = Log { text: self.text.clone(), ..parameters.log(host) };
+        let mut notes = Vec::new();
         if parameters.site == SiteKind::Cms {
             let visits = parameters.visits();
             if log.text.is_none() {
@@ -409,10 +410,14 @@ impl HttpReplay {
             log.expected = Expected::Known(Arc::new(visits.known()));
             sending::probe(client, PROBES, &mut log.source(Pace::Closed)?, context)?;
         } else {
-            log.expected = Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?)));
+            let sizes = http_log::site::sizes(http_log::site::files(&log)?);
+            notes.extend(log_site::note_of_sizes(http_log::site::logged_and_served(&log, &sizes)?));
+            log.expected = Expected::Pages(Arc::new(sizes));
         }
         let survey = log.survey()?;
-        let notes = if parameters.site == SiteKind::FromLog { log_site::notes(&survey) } else { Vec::new() };
+        if parameters.site == SiteKind::FromLog {
+            notes.extend(log_site::notes(&survey));
+        }
         let parts = parameters
             .goes_in_parts()
             .then(|| Parts::after(log.clone(), Random::new(context.seed).below(survey.requests.max(1))));

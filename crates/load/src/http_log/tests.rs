@@ -91,6 +91,16 @@ fn an_answer_to_what_the_log_does_not_have_may_have_any_size() {
     assert_eq!(sizes, [None, Some(5), None, None]);
 }
 
+/// A blog's pages are one program with many queries: each became as large as the largest, and the figures' notes said "of the logged sizes".
+#[test]
+fn what_a_path_of_several_sizes_is_sent_as_is_counted() {
+    let pages = [("GET /index.php?p=1", "200 1000"), ("GET /index.php?p=2", "200 9000"), ("GET /a", "200 50")];
+    let others = [("HEAD /a", "200 50"), ("GET /a", "304 0"), ("GET /a", "206 7"), ("GET /index.php?p=3", "404 7")];
+    let log = log_of(&[&pages[..], &others[..]].concat());
+    let sizes = super::site::sizes(super::site::files(&log).expect("read"));
+    assert_eq!(super::site::logged_and_served(&log, &sizes).expect("read"), (10_050, 18_050));
+}
+
 /// lighttpd answers 501 to PUT, DELETE and PATCH on files, where others say 405.
 #[test]
 fn a_server_without_a_method_has_not_failed() {

@@ -65,6 +65,17 @@ pub fn notes(survey: &Survey) -> Vec<String> {
     [of_files.to_string()].into_iter().chain(of_hosts).collect()
 }
 
+/// What the log has as pages and what is sent for them, where that is over a tenth more: times are those of larger pages then.
+pub fn note_of_sizes((logged, served): (u64, u64)) -> Option<String> {
+    (served - served / 11 > logged).then(|| {
+        let (logged, served) = (format_bytes(logged), format_bytes(served));
+        format!(
+            "a path that was answered with several sizes, as by its query, is one file, of the largest: {served} are sent where the log has \
+             {logged}, and rates and latencies are of that"
+        )
+    })
+}
+
 /// What a server does that leads on to a folder's index; none: it never did. How often stands in a metric: of turns, a note is said once.
 pub fn note_of_redirects(redirects: u64) -> Option<String> {
     (redirects > 0).then(|| {

@@ -23,6 +23,15 @@ fn of_log(file: &NamedTempFile) -> Box<dyn WorkloadSettings> {
     parameters(json!({ "log": file.path() }))
 }
 
+/// A wiki's log was replayed with 83 times its bytes, without a word: one page of a hundred was large, and all were one path.
+#[test]
+fn pages_that_are_larger_than_the_log_has_them_are_noted() {
+    let said = log_site::note_of_sizes((10_050, 18_050)).expect("80 % more");
+    assert!(said.contains("17.6KiB are sent where the log has 9.8KiB"), "{said}");
+    assert_eq!((log_site::note_of_sizes((1000, 1100)), log_site::note_of_sizes((0, 0))), (None, None));
+    assert!(log_site::note_of_sizes((1000, 1111)).is_some());
+}
+
 #[test]
 fn a_log_takes_its_files() {
     let (one, other) = (log(&[("/a", "200 5000"), ("/b", "304 0"), ("/c", "404 9999")]), log(&[("/a", "200 10")]));
