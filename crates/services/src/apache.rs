@@ -201,6 +201,7 @@ impl ServiceSettings for ApacheSettings {
         if self.runs_php() && self.mpm != "prefork" {
             problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
         }
+        problems.extend(web::newer_protocols(&self.settings, &["h2", "protocols"]));
         problems.extend(self.php.problems());
         problems
     }
@@ -338,6 +339,13 @@ mod tests {
                             "php_settings": { "session.save_path": "/", "memory_limit": "64M" } });
         let problems = parameters(asked).problems();
         assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    /// Apache takes `Protocols h2` without mod_http2, too (core.c of 2.4).
+    #[test]
+    fn protocols_that_no_load_speaks_are_refused() {
+        let problems = parameters(json!({ "settings": { "Protocols": "h2 http/1.1", "KeepAlive": "On" } })).problems();
+        assert!(problems.len() == 1 && problems[0].starts_with("settings.Protocols: loads speak"), "{problems:?}");
     }
 
     /// The words are those of Apache 2.4.

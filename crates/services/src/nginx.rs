@@ -148,7 +148,8 @@ impl ServiceSettings for NginxSettings {
     fn problems(&self) -> Vec<String> {
         let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
         let problems = self.settings.problems("settings", OURS, |name, value| is_plain(name) && is_plain(value));
-        problems.into_iter().chain(web::compression(&self.settings, "gzip")).collect()
+        let newer = web::newer_protocols(&self.settings, &["http2", "http3", "quic"]);
+        problems.into_iter().chain(web::compression(&self.settings, "gzip")).chain(newer).collect()
     }
 
     /// nginx' documentation of these directives.
@@ -276,6 +277,15 @@ mod tests {
         let problems = |value: &str| parameters(json!({ "settings": { "gzip": value } })).problems();
         assert_eq!(problems("off"), [""; 0]);
         assert!(problems("on").len() == 1 && problems("on")[0].contains("settings.gzip"), "{:?}", problems("on"));
+    }
+
+    /// nginx 1.25 and later have `http2` and `http3` as directives of their own.
+    #[test]
+    fn protocols_that_no_load_speaks_are_refused() {
+        let problems = |settings: serde_json::Value| parameters(json!({ "settings": settings })).problems();
+        assert_eq!(problems(json!({ "http2": "off", "keepalive_requests": 9 })), [""; 0]);
+        let asked = problems(json!({ "http2": "on", "http3": "on", "http2_max_concurrent_streams": 9 }));
+        assert!(asked.len() == 3 && asked.iter().all(|said| said.contains("HTTP/1.1 only")), "{asked:?}");
     }
 
     #[test]

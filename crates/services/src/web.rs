@@ -125,6 +125,16 @@ pub fn compression(settings: &BTreeMap<String, String>, name: &str) -> Option<St
     Some(format!("settings.{name}: loads ask for no compressed answers, so that it has no effect: leave it out"))
 }
 
+/// Why settings of HTTP/2 and 3, whose names begin so in lower case, are refused where they are not off: loads speak HTTP/1.1, and on and off
+/// would be alike.
+pub fn newer_protocols(settings: &BTreeMap<String, String>, begins: &[&str]) -> Vec<String> {
+    let is_one = |name: &str| begins.iter().any(|begin| name.to_ascii_lowercase().starts_with(begin));
+    let asked = settings.iter().filter(|(name, value)| is_one(name) && !value.eq_ignore_ascii_case("off"));
+    asked
+        .map(|(name, _)| format!("settings.{name}: loads speak HTTP/1.1 only, so that it has no effect: leave it out"))
+        .collect()
+}
+
 /// A server's version and settings under its name. Unless it says that it ignores or changes one, what it started with is in effect.
 pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -> Effects {
     let settings = settings.iter().map(|(setting, value)| (format!("{name}.{setting}"), value.clone()));
