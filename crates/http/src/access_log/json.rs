@@ -69,10 +69,14 @@ fn number(value: &Value) -> Option<f64> {
 /// Seconds since 1970 of the years 0 to 9999, as texts can have them: what lies beyond is no time, and differences of two fit.
 const YEARS: std::ops::Range<f64> = -62_167_219_200.0..253_402_300_800.0;
 
-/// A number is seconds since 1970; a text is Common Log Format's time, in brackets as Apache's `%t` has it, or ISO 8601.
+/// A number is seconds since 1970, or milli-, micro- or nanoseconds, as Caddy's `time_format` has them, too; a text is Common Log Format's
+/// time, in brackets as Apache's `%t` has it, or ISO 8601.
 fn microseconds(value: &Value) -> Option<i64> {
-    if let Some(seconds) = number(value) {
-        return YEARS.contains(&seconds).then(|| (seconds * 1e6).round() as i64);
+    if let Some(moment) = number(value) {
+        // A time since 1978 in a finer unit lies beyond all years in a coarser one.
+        let seconds =
+            [1.0, 1e3, 1e6, 1e9].into_iter().map(|unit| moment / unit).find(|seconds| YEARS.contains(seconds))?;
+        return Some((seconds * 1e6).round() as i64);
     }
     let text = value.as_str()?;
     let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -158,6 +162,16 @@ mod tests {
         let entry = parse(line).expect("a line");
         assert_eq!((entry.unix_microseconds, entry.status), (1_700_000_000_250_000, 404));
         assert_eq!((&*entry.target, entry.host.as_deref()), (&b"/z"[..], Some(&b"b.example"[..])));
+    }
+
+    /// `unix_seconds_float`, `unix_milli_float` and `unix_nano` of Caddy's manual: a log with one of the latter two had no request.
+    #[test]
+    fn a_number_is_a_time_in_its_unit() {
+        let of = |number: f64| microseconds(&Value::from(number));
+        for number in [1_700_000_000.25, 1_700_000_000_250.0, 1_700_000_000_250_000.0, 1_700_000_000_250_000_000.0] {
+            assert_eq!(of(number), Some(1_700_000_000_250_000), "{number}");
+        }
+        assert_eq!((of(253_402_300_799.0), of(1e300)), (Some(253_402_300_799_000_000), None));
     }
 
     #[test]
