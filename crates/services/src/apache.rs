@@ -178,6 +178,14 @@ impl ServiceSettings for ApacheSettings {
             before
                 .push(format!("# Apache does not start with mpm_{mpm} beside PHP's module, which needs mpm_prefork."));
         }
+        // As the packages of Debian's PHP say it.
+        match self.php_form {
+            PhpForm::None => {}
+            PhpForm::Module => before.push("# PHP was Apache's module: a2disconf 'php*-fpm' and a2enmod 'php*'.".into()),
+            PhpForm::Fpm => before.push(
+                "# PHP-FPM ran PHP, and no module: a2dismod 'php*', a2enmod proxy_fcgi setenvif and a2enconf 'php*-fpm'.".into(),
+            ),
+        }
         if !self.web.access_log {
             let aside =
                 "a2disconf other-vhosts-access-log  # no access log was written: take CustomLog out of the sites, too";
@@ -339,6 +347,17 @@ mod tests {
                             "php_settings": { "session.save_path": "/", "memory_limit": "64M" } });
         let problems = parameters(asked).problems();
         assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    /// Where it is a factor, the lines of both were the same.
+    #[test]
+    fn who_runs_php_is_put_in_place() {
+        let said = |php: &str| {
+            let all = parameters(json!({ "php": php, "mpm": "prefork" })).files(&Setup::default());
+            all[0].before.join("\n")
+        };
+        assert!(said("module").contains("a2enmod 'php*'") && said("fpm").contains("a2enconf 'php*-fpm'"));
+        assert!(!said("none").contains("php*"), "{}", said("none"));
     }
 
     /// Apache takes `Protocols h2` without mod_http2, too (core.c of 2.4).
