@@ -46,7 +46,11 @@ pub fn problems_beside(
         let path = settings.path.filter(|_| settings.device == Device::Block)?;
         let other = taken.insert(path.clone(), name.to_string())?;
         let path = path.display();
-        Some((name.into(), "path", format!("{path} has the volume `{other}` already: a block device has one filesystem")))
+        Some((
+            name.into(),
+            "path",
+            format!("{path} has the volume `{other}` already: a block device has one filesystem"),
+        ))
     };
     let first = twice("data", first);
     first.into_iter().chain(further.iter().filter_map(|(name, map)| twice(name, map))).collect()

@@ -196,9 +196,7 @@ impl Bench for Dying {
 
 #[test]
 fn damage_stands_whatever_ended_its_trial_and_a_loss_may_be_more() {
-    for (grade, stop) in
-        [(Grade::F, Stop::SafetyKnown), (Grade::C, Stop::SafetyKnown), (Grade::B, Stop::SafetyHoles)]
-    {
+    for (grade, stop) in [(Grade::F, Stop::SafetyKnown), (Grade::C, Stop::SafetyKnown), (Grade::B, Stop::SafetyHoles)] {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("s.surefoot");
         let text = text(&["ext4", "xfs"], "[safety]\nload = \"files\"");

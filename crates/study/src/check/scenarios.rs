@@ -246,8 +246,7 @@ fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a s
         problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
     };
     let beside = catalogue.volume_problems_beside(&base.storage, &base.volumes).into_iter();
-    let beside =
-        beside.map(|(volume, name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")));
+    let beside = beside.map(|(volume, name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")));
     let volumes = base.volumes.iter().flat_map(of_volume).chain(beside);
     let storage = storage.chain(volumes).chain(base.services.iter().flat_map(of_service));
     let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
