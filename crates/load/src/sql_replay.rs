@@ -13,6 +13,9 @@ mod tally;
 mod tests;
 mod turnout;
 
+use sqllog::{Form, Log};
+use wire::Connection;
+
 pub use drive::{Means, Replay};
 pub use line::shortened;
 pub use tally::{Fault, Tally};
@@ -24,4 +27,32 @@ pub enum Pace {
     Closed,
     /// At the log's own times, so many times as fast.
     AsLogged(f64),
+}
+
+/// Programs of the chosen database whose statements MariaDB 10.11 writes into its general log beside those that set
+/// them off. Those of procedures it leaves out, by its default of `log_disabled_statements`; MySQL has them, too, and
+/// `sqllog` says so.
+const PROGRAMS: &str = "SELECT (SELECT count(*) FROM information_schema.triggers WHERE trigger_schema = database()) \
+    + (SELECT count(*) FROM information_schema.routines \
+    WHERE routine_schema = database() AND routine_type = 'FUNCTION')";
+
+/// What a reader must know of a log that has statements of programs as if clients had sent them; none: it can't, or the
+/// database has no such programs.
+///
+/// # Errors
+/// When the database does not answer.
+pub fn note_of_programs(log: &Log, connection: &mut dyn Connection) -> Result<Option<String>, wire::Error> {
+    if log.form != Form::General {
+        return Ok(None);
+    }
+    let answer = connection.query(PROGRAMS)?;
+    let programs = answer.first().unwrap_or("0");
+    let words = || {
+        format!(
+            "The database has triggers and functions ({programs}), and a general log has their statements beside \
+             those that set them off: they are done twice, or refused. Replay the slow log of MariaDB \
+             (long_query_time = 0), which does not have them."
+        )
+    };
+    Ok((programs != "0").then(words))
 }

@@ -8,9 +8,9 @@ mod outcome;
 use crate::sql;
 use load::asked;
 use load::engines;
-use load::sql::{Database, Engine, Place, Pragmas};
+use load::sql::{Database, Engine, Place, Pragmas, failed};
 use load::sql_load;
-use load::sql_replay::{Means, Pace, Replay};
+use load::sql_replay::{Means, Pace, Replay, note_of_programs};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Measured, Metric};
@@ -186,7 +186,7 @@ impl WorkloadSettings for Parameters {
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let log = self.read().map_err(|problem| Error::Parameter { setting: "log", problem })?;
         let database = self.engine.database(&Pragmas::default());
-        Ok(Box::new(SqlReplay { parameters: *self, database, log, replay: None, unsafe_tables: Vec::new() }))
+        Ok(Box::new(SqlReplay { parameters: *self, database, log, replay: None, notes: Vec::new() }))
     }
 }
 
@@ -207,8 +207,8 @@ struct SqlReplay {
     database: Box<dyn Database>,
     log: Arc<Log>,
     replay: Option<Replay>,
-    /// As the dump made them. Those that the log makes are told by its statements.
-    unsafe_tables: Vec<String>,
+    /// Of the tables and programs that the dump made. Tables that the log makes are told by its statements.
+    notes: Vec<String>,
 }
 
 impl Workload for SqlReplay {
@@ -234,7 +234,9 @@ impl Workload for SqlReplay {
             None => {
                 self.database.checkpoint(&place)?;
                 // Before a session holds locks.
-                self.unsafe_tables = self.database.unsafe_tables(&place)?;
+                self.notes.extend(sql::note_of_unsafe(&self.database.unsafe_tables(&place)?));
+                let of_programs = note_of_programs(&self.log, &mut *self.database.connect(&place)?);
+                self.notes.extend(of_programs.map_err(failed(self.parameters.engine.name, "list its triggers"))?);
                 self.replay.insert(Replay::new(&self.log, context.runs as usize))
             }
         };
@@ -254,7 +256,7 @@ impl Workload for SqlReplay {
             return Err(Error::Parameter { setting: "log", problem });
         }
         let mut outcome = outcome::of(&self.log, tally, self.parameters.pace(), self.parameters.errors_max);
-        outcome.notes.extend(sql::note_of_unsafe(&self.unsafe_tables));
+        outcome.notes.extend(self.notes.clone());
         Ok(outcome)
     }
 

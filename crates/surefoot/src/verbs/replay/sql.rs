@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use load::engines;
 use load::sql::{Engine, Remote, failed};
-use load::sql_replay::{Fault, Means, Pace, Replay, Tally};
+use load::sql_replay::{Fault, Means, Pace, Replay, Tally, note_of_programs};
 use load::workload::Error;
 use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ impl Target {
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     let target = Target::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", without_password(&args.url))))?;
     refuse_others(args)?;
-    let log = read(args)?;
+    let mut log = read(args)?;
     let (form, own) = (log.form.name(), target.engine.facts().logs);
     if !own.contains(&form) {
         let (path, engine) = (args.log.display(), target.engine.name);
@@ -100,7 +100,16 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         interrupt::printing(|| print_log(args, &log, &target.database));
     }
     // One that cannot be reached is said before anything is sent.
-    drop(target.connect().map_err(|error| Failure::new(Status::Missing, error))?);
+    let missing = |error: Error| Failure::new(Status::Missing, error);
+    let mut first = target.connect().map_err(missing)?;
+    let of_programs = note_of_programs(&log, &mut *first).map_err(failed(target.engine.name, "list its triggers"));
+    drop(first);
+    if let Some(note) = of_programs.map_err(missing)? {
+        if !args.json {
+            interrupt::printing(|| println!("note: {note}"));
+        }
+        log.notes.push(note);
+    }
     let bar = ProgressBar::new(log.statements());
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
     let mut done = 0.0;
