@@ -23,7 +23,7 @@ pub static ENGINE: Engine = Engine {
     sql: Some(Sql {
         open: |_| Box::new(Postgres),
         dumps: &[
-            DumpForm { what: "an archive of pg_dump", marks: &[ARCHIVE_MAGIC], ..DumpForm::PLAIN },
+            DumpForm { what: "an archive of pg_dump", marks: ARCHIVES, ..DumpForm::PLAIN },
             DumpForm {
                 what: "a text of pg_dump",
                 marks: &[b"PostgreSQL database dump"],
@@ -121,8 +121,8 @@ impl Postgres {
     }
 }
 
-/// The archive formats of `pg_dump` in one file begin so.
-const ARCHIVE_MAGIC: &[u8] = b"PGDMP";
+/// The archive formats of `pg_dump` in one file begin so: its own, and tar, whose first file is the table of contents.
+const ARCHIVES: &[&[u8]] = &[b"PGDMP", b"toc.dat\0"];
 
 /// SQLSTATE of a role that is there already (the manual's appendix A: duplicate_object).
 const DUPLICATE: &str = "42710";
@@ -220,7 +220,10 @@ impl Database for Postgres {
     fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
         let socket = socket(place, NAME)?;
         let (folder, name) = (socket.parent().unwrap_or(Path::new("/")), socket.extension().unwrap_or_default());
-        let is_archive = process::begins_with(dump, ARCHIVE_MAGIC)?;
+        let mut is_archive = false;
+        for mark in ARCHIVES {
+            is_archive |= process::begins_with(dump, mark)?;
+        }
         let options: &[&str] = if is_archive {
             &["pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", "--dbname", DATABASE]
         } else {

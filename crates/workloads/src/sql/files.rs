@@ -352,6 +352,8 @@ mod tests {
             assert!(problem(cut, engine).expect("it is cut").contains("its end is missing"), "{}", engine.name);
             assert!(problem(text, other).expect("not its own").contains("does not load"), "{}", engine.name);
         }
+        // `pg_dump -Ft` (PostgreSQL 15): a header of tar begins with its file's name.
+        assert!(problem("toc.dat\0\0", mariadb).expect("not its own").contains("an archive of pg_dump"));
         assert!(problem("PGDMP\u{1}", mariadb).is_some() && problem("SQLite format 3\0", postgres).is_some());
         assert_eq!(problem("PGDMP\u{1}", postgres), None);
         assert!(dump_problem(b"\x1f\x8b\x08", b"", postgres).expect("gzip").contains("compressed"));
