@@ -1,7 +1,7 @@
 //! A script's text to its statements and meta-commands, by psql's rules, which are pgbench's.
 //!
-//! A statement ends at a `;` outside of quotes, comments and parentheses, at a meta-command, or at the text's end; `\;` puts a second
-//! statement into the same message. A meta-command begins with a backslash and ends with its line; a backslash at the line's end goes on.
+//! A statement ends at a `;` outside of quotes, comments, parentheses and the blocks of a program that it makes, at a meta-command, or at
+//! the text's end; `\;` puts a second statement into the same message. A meta-command begins with a backslash and ends with its line; a backslash at the line's end goes on.
 
 /// A statement or a meta-command, and the byte where it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,45 @@ struct Begun {
     /// Where the text that is not taken yet begins.
     from: usize,
     depth: usize,
+    /// Its words outside of parentheses, so far.
+    words: usize,
+    creates: bool,
+    /// Whether it makes a program, which may have blocks.
+    is_program: bool,
+    /// Blocks that have begun and not ended.
+    blocks: usize,
+    /// Whether the last word was END.
+    has_ended: bool,
+}
+
+/// A program's kind is among so many words: `CREATE OR REPLACE DEFINER = root@localhost AGGREGATE FUNCTION`.
+const WORDS_TO_KIND: usize = 8;
+
+impl Begun {
+    /// Takes a word, or a sign, outside of parentheses: psql's rule for functions and procedures (`psqlscan.l`), and the
+    /// same for the triggers and events of SQLite and MariaDB, whose `END IF` and its like end no block.
+    fn take(&mut self, word: &str, after: &str) {
+        let has_ended = std::mem::take(&mut self.has_ended);
+        if !word.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return;
+        }
+        self.words += 1;
+        match word.to_ascii_uppercase().as_str() {
+            "CREATE" if self.words == 1 => self.creates = true,
+            "FUNCTION" | "PROCEDURE" | "TRIGGER" | "EVENT" if self.creates && self.words <= WORDS_TO_KIND => {
+                self.is_program = true;
+            }
+            "BEGIN" if self.is_program => self.blocks += 1,
+            "CASE" if self.blocks > 0 && !has_ended => self.blocks += 1,
+            "END" if self.blocks > 0 => {
+                let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                let is_other = ["IF", "LOOP", "WHILE", "REPEAT"].iter().any(|word| word.eq_ignore_ascii_case(next));
+                self.has_ended = true;
+                self.blocks -= usize::from(!is_other);
+            }
+            _ => {}
+        }
+    }
 }
 
 struct Lexer<'t> {
@@ -63,7 +102,7 @@ impl Lexer<'_> {
             match first {
                 '\\' if rest[1..].starts_with(';') => self.join(),
                 '\\' => self.meta(),
-                ';' if self.begun.depth == 0 => {
+                ';' if self.begun.depth == 0 && self.begun.blocks == 0 => {
                     self.end_statement();
                     self.at += 1;
                     self.begun.from = self.at;
@@ -79,7 +118,8 @@ impl Lexer<'_> {
                     match first {
                         '(' => self.begun.depth += 1,
                         ')' => self.begun.depth = self.begun.depth.saturating_sub(1),
-                        _ => {}
+                        _ if is_void || self.begun.depth > 0 => {}
+                        _ => self.begun.take(&rest[..token], &rest[token..]),
                     }
                     self.at += token;
                 }
@@ -225,6 +265,23 @@ mod tests {
         assert_eq!(shown("CREATE RULE r AS DO (a; b); SELECT 1"), ["0 CREATE RULE r AS DO (a; b)", "28 SELECT 1"]);
         assert_eq!(shown(";;  ;"), [""; 0]);
         assert_eq!(shown("BEGIN\\; SELECT 1\\;COMMIT;"), ["0 BEGIN \\; SELECT 1 \\; COMMIT"]);
+    }
+
+    /// As the manuals of PostgreSQL 15 ("CREATE FUNCTION"), SQLite and MariaDB have them; a table's columns make no program.
+    #[test]
+    fn a_program_ends_with_its_last_block() {
+        for program in [
+            "CREATE FUNCTION f(a int) RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; SELECT a; END",
+            "create or replace procedure p() begin atomic select case when true then 1 end; end",
+            "CREATE TEMP TRIGGER t UPDATE ON a BEGIN INSERT INTO w VALUES (1); SELECT CASE 1 WHEN 1 THEN 2 END; END",
+            "CREATE DEFINER = root@localhost PROCEDURE p() BEGIN BEGIN SELECT 2; END; IF a THEN SELECT 1; END IF; END",
+            "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO BEGIN CASE a WHEN 1 THEN SELECT 1; END CASE; SELECT 2; END",
+            "CREATE TABLE t (function int, begin int)",
+        ] {
+            let expected = [format!("0 {program}"), format!("{} SELECT 3", program.len() + 2)];
+            assert_eq!(shown(&format!("{program}; SELECT 3;")), expected);
+        }
+        assert_eq!(shown("BEGIN; SELECT 1; END;"), ["0 BEGIN", "7 SELECT 1", "17 END"]);
     }
 
     #[test]
