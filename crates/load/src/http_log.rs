@@ -21,7 +21,6 @@ use http::request::Request;
 use spread::Spread;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,6 +116,10 @@ pub struct Survey {
     pub span: Duration,
     /// Requests that will be sent and lie more than ten minutes behind one before them, many in a row.
     pub behind: u64,
+    /// Bytes of the whole pages (200) that the log has as answers to GET, where a site was made from it.
+    pub logged_bytes: u64,
+    /// Those of the site's files for them: more where a path was answered with several sizes, as by its query.
+    pub served_bytes: u64,
 }
 
 /// A line is written when its answer ends, and few answers take so long: what lies further behind is not in the order of its times.
@@ -146,6 +149,15 @@ impl Log {
             survey.span = survey.span.max(Duration::from_micros(since));
             count(&mut survey.methods, &entry.method);
             entry.host.as_ref().inspect(|host| count(&mut survey.hosts, host));
+            if let Expected::Pages(sizes) = &self.expected
+                && &*entry.method == b"GET"
+                && entry.status == 200
+                && let Some(bytes) = entry.bytes
+                && let Some(size) = site::size_of(&entry.target, sizes).flatten()
+            {
+                survey.logged_bytes = survey.logged_bytes.saturating_add(bytes);
+                survey.served_bytes = survey.served_bytes.saturating_add(size);
+            }
             if self.takes(entry) {
                 survey.requests += 1;
                 latest = latest.max(entry.unix_microseconds);
@@ -246,9 +258,7 @@ impl Log {
         let class = expected_class(entry.status);
         // The file that the site has for it, where a filesystem has such a name, and its size: a folder's is its index's.
         let file = match &self.expected {
-            Expected::Pages(sizes) if class == 2 && is_plain => {
-                site::path(&entry.target).map(|path| sizes.get(path.as_os_str().as_bytes()).copied())
-            }
+            Expected::Pages(sizes) if class == 2 && is_plain => site::size_of(&entry.target, sizes),
             _ => None,
         };
         let is_page = class == 2 && (!matches!(self.expected, Expected::Pages(_)) || file.is_some());

@@ -153,15 +153,15 @@ pub fn succeed(arguments: &[String], folder: &Path, interrupted: &AtomicBool) ->
     Err(finished.failed(&arguments[0], format!("{}: {cause}", finished.status)))
 }
 
-/// Whether a file begins with these bytes.
+/// Whether a file begins with one of these marks.
 ///
 /// # Errors
 /// When it can't be read.
-pub fn begins_with(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
-    let mut head = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(bytes.len() as u64).read_to_end(&mut head));
+pub fn begins_with(path: &Path, marks: &[&[u8]]) -> Result<bool, Error> {
+    let (mut head, longest) = (Vec::new(), marks.iter().map(|mark| mark.len()).max().unwrap_or(0));
+    let read = std::fs::File::open(path).and_then(|file| file.take(longest as u64).read_to_end(&mut head));
     read.map_err(Error::doing("read", path))?;
-    Ok(head == bytes)
+    Ok(marks.iter().any(|mark| head.starts_with(mark)))
 }
 
 enum End {

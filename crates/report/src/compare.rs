@@ -53,8 +53,8 @@ struct Workload {
     name: String,
     /// The primary metric first, the others by name; in each, scenarios in the order of the first result.
     lines: Vec<Line>,
-    /// Scenarios that only one of them measured.
-    left_out: Vec<String>,
+    /// Scenarios that only one of them measured, each with what is said of it.
+    left_out: Vec<(String, String)>,
     /// Scenarios that the first measured and whose trials all failed in the second: in so many sessions.
     failed: BTreeMap<String, usize>,
     /// How often each of both failed.
@@ -301,9 +301,8 @@ impl Workload {
         for Line { label, sides, .. } in self.lines.iter().filter(|line| line.is_primary) {
             let count = sides.earlier.len();
             if count < sessions {
-                let of_first = [0, 1].map(|side| [false, true].map(|failed| alone_in(side, label, failed))).concat();
-                self.left_out.retain(|said| !of_first.contains(said));
-                self.left_out.push(format!("In {count} of {sessions} sessions only: {label}"));
+                self.left_out.retain(|(scenario, _)| scenario != label);
+                self.left_out.push((label.clone(), format!("In {count} of {sessions} sessions only: {label}")));
             }
         }
     }
@@ -341,9 +340,9 @@ fn workload(
     (failed, failing): (&[BTreeSet<String>; 2], &BTreeMap<String, Failing>),
 ) -> Workload {
     let (part, other) = pair;
-    let only = |side: usize, these: &Part, others: &Part| -> Vec<String> {
+    let only = |side: usize, these: &Part, others: &Part| -> Vec<(String, String)> {
         let missing = |row: &&Row| !row.control && !others.measured().any(|other| other.label == row.label);
-        let said = |row: &Row| alone_in(side, &row.label, failed[1 - side].contains(&row.label));
+        let said = |row: &Row| (row.label.clone(), alone_in(side, &row.label, failed[1 - side].contains(&row.label)));
         these.measured().filter(missing).map(said).collect()
     };
     let rows = scenarios(part, other);

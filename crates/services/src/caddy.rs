@@ -75,7 +75,7 @@ impl ServiceSettings for CaddySettings {
         let aside = (!self.web.access_log)
             .then(|| String::from("# No access log was written: take `log` out of the site's block."));
         let own = Configuration { path, before: aside.into_iter().collect(), text, after, checks };
-        Some(own).filter(|own| !own.text.is_empty() || !own.before.is_empty()).into_iter().collect()
+        Some(own).filter(Configuration::is_needed).into_iter().collect()
     }
 
     fn problems(&self) -> Vec<String> {

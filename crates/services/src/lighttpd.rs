@@ -104,8 +104,7 @@ impl ServiceSettings for LighttpdSettings {
             (!self.web.access_log).then(|| String::from("lighty-disable-mod accesslog  # no access log was written"));
         let own = Configuration { path, before: aside.into_iter().collect(), text: lines.collect(), after, checks };
         let php = (self.php_form != PhpForm::None).then(|| self.php.file("cgi", "VERSION", "php-cgi"));
-        let is_needed = |own: &Configuration| !own.text.is_empty() || !own.before.is_empty();
-        Some(own).filter(is_needed).into_iter().chain(php.flatten()).collect()
+        Some(own).filter(Configuration::is_needed).into_iter().chain(php.flatten()).collect()
     }
 
     fn problems(&self) -> Vec<String> {

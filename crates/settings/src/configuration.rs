@@ -15,6 +15,13 @@ pub struct Configuration {
     pub checks: Vec<String>,
 }
 
+impl Configuration {
+    /// Whether there is something to be put in place.
+    pub fn is_needed(&self) -> bool {
+        !self.text.is_empty() || !self.before.is_empty()
+    }
+}
+
 /// How a server was set up when it was measured, beside its settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setup {

@@ -401,7 +401,6 @@ impl HttpReplay {
     fn begin(&self, client: &Client, host: String, context: &Context) -> Result<Replay, Error> {
         let parameters = &self.parameters;
         let mut log = Log { text: self.text.clone(), ..parameters.log(host) };
-        let mut notes = Vec::new();
         if parameters.site == SiteKind::Cms {
             let visits = parameters.visits();
             if log.text.is_none() {
@@ -410,14 +409,10 @@ impl HttpReplay {
             log.expected = Expected::Known(Arc::new(visits.known()));
             sending::probe(client, PROBES, &mut log.source(Pace::Closed)?, context)?;
         } else {
-            let sizes = http_log::site::sizes(http_log::site::files(&log)?);
-            notes.extend(log_site::note_of_sizes(http_log::site::logged_and_served(&log, &sizes)?));
-            log.expected = Expected::Pages(Arc::new(sizes));
+            log.expected = Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?)));
         }
         let survey = log.survey()?;
-        if parameters.site == SiteKind::FromLog {
-            notes.extend(log_site::notes(&survey));
-        }
+        let notes = if parameters.site == SiteKind::FromLog { log_site::notes(&survey) } else { Vec::new() };
         let parts = parameters
             .goes_in_parts()
             .then(|| Parts::after(log.clone(), Random::new(context.seed).below(survey.requests.max(1))));

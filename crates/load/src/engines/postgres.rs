@@ -220,10 +220,7 @@ impl Database for Postgres {
     fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
         let socket = socket(place, NAME)?;
         let (folder, name) = (socket.parent().unwrap_or(Path::new("/")), socket.extension().unwrap_or_default());
-        let mut is_archive = false;
-        for mark in ARCHIVES {
-            is_archive |= process::begins_with(dump, mark)?;
-        }
+        let is_archive = process::begins_with(dump, ARCHIVES)?;
         let options: &[&str] = if is_archive {
             &["pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", "--dbname", DATABASE]
         } else {

@@ -169,7 +169,7 @@ impl Database for Sqlite {
 
     /// A database file, which is copied, or the text that `.dump` writes.
     fn load_dump(&self, place: &Place, dump: &Path, _interrupted: &AtomicBool) -> Result<(), Error> {
-        if process::begins_with(dump, MAGIC)? {
+        if process::begins_with(dump, &[MAGIC])? {
             std::fs::copy(dump, file(&place.data_folder)).map_err(Error::doing("copy", dump))?;
             return self.open_as_asked(place).map(drop);
         }

@@ -96,24 +96,9 @@ pub fn sizes(files: BTreeMap<PathBuf, u64>) -> Sizes {
     files.into_iter().map(|(path, bytes)| (path.into_os_string().into_vec(), bytes)).collect()
 }
 
-/// Bytes of the whole pages (200) that the log has as answers to GET, and those of the site's files for them: more where a path was answered
-/// with several sizes, as by its query.
-///
-/// # Errors
-/// When it can't be read.
-pub fn logged_and_served(log: &Log, sizes: &Sizes) -> Result<(u64, u64), Error> {
-    let (mut logged, mut served) = (0_u64, 0_u64);
-    log.each(|entry| {
-        if &*entry.method == b"GET"
-            && entry.status == 200
-            && let Some(bytes) = entry.bytes
-            && let Some(size) = path(&entry.target).and_then(|path| sizes.get(path.as_os_str().as_bytes()).copied())
-        {
-            logged = logged.saturating_add(bytes);
-            served = served.saturating_add(size);
-        }
-    })?;
-    Ok((logged, served))
+/// The size of the file that the site has for a target; none within: the path is a folder's. None: no filesystem has such a name.
+pub(super) fn size_of(target: &[u8], sizes: &Sizes) -> Option<Option<u64>> {
+    path(target).map(|path| sizes.get(path.as_os_str().as_bytes()).copied())
 }
 
 #[cfg(test)]

@@ -98,7 +98,8 @@ fn what_a_path_of_several_sizes_is_sent_as_is_counted() {
     let others = [("HEAD /a", "200 50"), ("GET /a", "304 0"), ("GET /a", "206 7"), ("GET /index.php?p=3", "404 7")];
     let log = log_of(&[&pages[..], &others[..]].concat());
     let sizes = super::site::sizes(super::site::files(&log).expect("read"));
-    assert_eq!(super::site::logged_and_served(&log, &sizes).expect("read"), (10_050, 18_050));
+    let survey = Log { expected: Expected::Pages(Arc::new(sizes)), ..log }.survey().expect("read");
+    assert_eq!((survey.logged_bytes, survey.served_bytes), (10_050, 18_050));
 }
 
 /// lighttpd answers 501 to PUT, DELETE and PATCH on files, where others say 405.

@@ -20,7 +20,7 @@ impl Comparison {
 
 fn of_workload(workload: &Workload) -> Value {
     json!({
-        "workload": workload.name, "left_out": workload.left_out,
+        "workload": workload.name, "left_out": workload.left_out.iter().map(|(_, said)| said).collect::<Vec<_>>(),
         "figures": workload.lines.iter().map(of_line).collect::<Vec<_>>(),
     })
 }

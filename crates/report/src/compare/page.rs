@@ -18,7 +18,7 @@ impl Comparison {
             let mut of_workload = vec![Block::Heading(2, workload.name.clone())];
             of_workload.extend(self.chart(&format!("compared-{at}"), workload));
             of_workload.push(Block::Table(self.table(format!("compared-table-{at}"), workload)));
-            of_workload.extend(workload.left_out.iter().map(|line| Block::Note(line.clone())));
+            of_workload.extend(workload.left_out.iter().map(|(_, said)| Block::Note(said.clone())));
             blocks.push(Block::Section(of_workload));
         }
         blocks.extend(self.cautions().into_iter().map(Block::Note));

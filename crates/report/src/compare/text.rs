@@ -33,8 +33,8 @@ impl Comparison {
             let _ = writeln!(out, "\n{}", printable(&heading));
         }
         self.lines(out, workload, &primary);
-        for line in &workload.left_out {
-            let _ = writeln!(out, "{}", printable(line));
+        for (_, said) in &workload.left_out {
+            let _ = writeln!(out, "{}", printable(said));
         }
         if others.is_empty() {
             return;

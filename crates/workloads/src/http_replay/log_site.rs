@@ -62,7 +62,8 @@ pub fn notes(survey: &Survey) -> Vec<String> {
         format!("the {hosts} virtual hosts of the log are one site: a path that several have is one file, of the largest size")
     });
     let of_files = "all pages are files here, of the logged sizes: what programs and databases take to make a page is in no figure";
-    [of_files.to_string()].into_iter().chain(of_hosts).collect()
+    let of_sizes = note_of_sizes((survey.logged_bytes, survey.served_bytes));
+    of_sizes.into_iter().chain([of_files.to_string()]).chain(of_hosts).collect()
 }
 
 /// What the log has as pages and what is sent for them, where that is over a tenth more: times are those of larger pages then.
