@@ -10,7 +10,7 @@ use crate::idle::{self, Idle};
 use crate::process::{AtWork, Start, quoted, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings,
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings, is_among,
 };
 use crate::versions;
 use nix::sys::signal::Signal;
@@ -99,6 +99,21 @@ fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
     versions::find("PostgreSQL", wanted, found.collect(), &package)
 }
 
+/// What is wrong with a value that decides what a power cut takes: a class would be told of one that no server takes. Words are those of
+/// PostgreSQL's `parse_bool`, and of its enumeration `synchronous_commit_options`, which takes no beginnings.
+fn no_word_of_durability(name: &str, value: &str) -> Option<String> {
+    let (words, allowed) = match &*name.to_ascii_lowercase() {
+        "fsync" | "full_page_writes" => ("on of off t tr tru true f fa fal fals false y ye yes n no 1 0", "on and off"),
+        "synchronous_commit" => (
+            "on off true false yes no 1 0 local remote_write remote_apply",
+            "on, off, local, remote_write and remote_apply",
+        ),
+        _ => return None,
+    };
+    let is_taken = is_among(&value.to_ascii_lowercase(), words);
+    (!is_taken).then(|| format!("settings.{name}: {value:?} is no value of it; allowed are {allowed}"))
+}
+
 /// Lines of postgresql.conf.
 fn lines(settings: &BTreeMap<String, String>) -> String {
     settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
@@ -157,6 +172,7 @@ impl ServiceSettings for PostgresSettings {
 
     fn problems(&self) -> Vec<String> {
         let mut problems = self.settings.problems("settings", OURS, |_, value| !value.contains('\n'));
+        problems.extend(self.settings.iter().filter_map(|(name, value)| no_word_of_durability(name, value)));
         if !self.wal_segment_bytes.is_power_of_two() {
             problems.push(format!("wal_segment_size: {} is not a power of two", self.wal_segment_bytes));
         }
@@ -342,6 +358,20 @@ mod tests {
         assert_eq!(class(serde_json::json!({ "synchronous_commit": false })), Class::LosesRecent);
         assert_eq!(class(serde_json::json!({ "synchronous_commit": "off", "fsync": "no" })), Class::MayCorrupt);
         assert_eq!(class(serde_json::json!({ "full_page_writes": 0 })), Class::MayCorrupt);
+    }
+
+    /// `plan` told a class of what no server takes.
+    #[test]
+    fn a_value_that_decides_durability_is_one_that_the_server_takes() {
+        let problems = |name: &str, value: serde_json::Value| parameters(serde_json::json!({ name: value })).problems();
+        let of_commit = "settings.synchronous_commit: \"ture\" is no value of it; allowed are on, off, local, remote_write and remote_apply";
+        assert_eq!(problems("synchronous_commit", "ture".into()), [of_commit]);
+        assert_eq!(problems("FSYNC", "o".into()), ["settings.FSYNC: \"o\" is no value of it; allowed are on and off"]);
+        assert_eq!(problems("synchronous_commit", "of".into()).len() + problems("full_page_writes", 2.into()).len(), 2);
+        for (name, value) in [("fsync", "OF"), ("full_page_writes", "t"), ("synchronous_commit", "Remote_Write")] {
+            assert_eq!(problems(name, value.into()), [""; 0], "{name} {value}");
+        }
+        assert_eq!(problems("fsync", false.into()), [""; 0]);
     }
 
     fn installed(version: &str, settings: serde_json::Value) -> Postgres {

@@ -127,6 +127,11 @@ impl ServiceSettings for RedisSettings {
         if is_yes(&settings, "no-appendfsync-on-rewrite") {
             return may_corrupt("no-appendfsync-on-rewrite = yes: nothing is flushed while a file is rewritten");
         }
+        if settings.get("aof-load-truncated").is_some_and(|value| value.eq_ignore_ascii_case("no")) {
+            return may_corrupt(
+                "aof-load-truncated = no: Redis does not start on a file whose last command is cut off",
+            );
+        }
         if policy == "always" {
             return Durability::full();
         }
@@ -332,6 +337,9 @@ mod tests {
         assert_eq!(class(json!({ "appendonly": "YES", "appendfsync": "NO" })), Class::MayCorrupt);
         let unflushed = json!({ "appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": true });
         assert_eq!(class(unflushed), Class::MayCorrupt);
+        // redis.conf: with `no` the server refuses a file that is cut off, until redis-check-aof has mended it.
+        let strict = json!({ "appendonly": "yes", "appendfsync": "always", "aof-load-truncated": false });
+        assert_eq!(class(strict), Class::MayCorrupt);
     }
 
     #[test]

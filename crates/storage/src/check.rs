@@ -227,6 +227,9 @@ impl Problems {
                 _ if options::names_a_device(option) => {
                     format!("`{option}` names a device; `external_log` gives a log its own")
                 }
+                _ if options::has_odd_number(option) => {
+                    format!("`{option}`: write the number in plain decimal digits, as in `barrier=0` or `commit=30`")
+                }
                 "discard" if !settings.discard => "`discard` contradicts discard = false; say discard = true".into(),
                 "nodiscard" if settings.discard => "`nodiscard` contradicts discard = true".into(),
                 "size" if settings.device == Device::Tmpfs => "the tmpfs has the size of `size`".into(),
@@ -389,12 +392,13 @@ mod tests {
                 fill: is not done to a directory: its filesystem is in use by others"#]],
         );
         check(
-            json!({ "mount": ["nofail", "ro", "discard", "logdev=/dev/sdb"] }),
+            json!({ "mount": ["nofail", "ro", "discard", "logdev=/dev/sdb", "barrier=00"] }),
             expect![[r#"
                 mount: `nofail` is no option of a filesystem: it would have no effect
                 mount: `ro`: no load can be written to a read-only filesystem
                 mount: `discard` contradicts discard = false; say discard = true
-                mount: `logdev=/dev/sdb` names a device; `external_log` gives a log its own"#]],
+                mount: `logdev=/dev/sdb` names a device; `external_log` gives a log its own
+                mount: `barrier=00`: write the number in plain decimal digits, as in `barrier=0` or `commit=30`"#]],
         );
         check(
             json!({ "mkfs": ["-O", "^has_journal"], "preset": "external-log" }),

@@ -40,6 +40,16 @@ pub(crate) fn names_a_device(option: &str) -> bool {
     names.contains(&name) || value.contains("/dev/") || ["UUID=", "LABEL="].iter().any(|begin| value.contains(begin))
 }
 
+/// Whether an option's number is one that the kernel reads and that no table here knows: with a sign, of base 16, or nothing in two digits
+/// (`kstrtouint` with base 0). ext4's `barrier=00` sends no flushes.
+pub(crate) fn has_odd_number(option: &str) -> bool {
+    let value = option.split_once('=').map_or("", |(_, value)| value);
+    let digits = value.strip_prefix('+').unwrap_or(value);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit());
+    let is_zeros = digits.len() > 1 && digits.bytes().all(|digit| digit == b'0');
+    is_number && (digits != value || is_zeros || digits.starts_with("0x") || digits.starts_with("0X"))
+}
+
 /// Mount options, as mount(2) wants them.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Split {
@@ -194,6 +204,16 @@ mod tests {
         }
         for option in ["noatime", "subvol=/data", "data=journal", "usrjquota=aquota.user"] {
             assert!(!names_a_device(option), "{option}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_a_form_of_their_own() {
+        for option in ["barrier=00", "barrier=+0", "barrier=0x0", "commit=0X5"] {
+            assert!(has_odd_number(option), "{option}");
+        }
+        for option in ["barrier=0", "commit=30", "mode=0755", "compress=zstd:3", "barrier", "data=+a", "size=10k"] {
+            assert!(!has_odd_number(option), "{option}");
         }
     }
 

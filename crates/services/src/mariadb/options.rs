@@ -31,8 +31,12 @@ const WHOLE_NAMES: &str = "skip_character_set_client_handshake skip_external_loc
      skip_host_cache skip_name_resolve skip_replica_start skip_show_database skip_slave_start skip_ssl \
      skip_stack_trace skip_symbolic_links";
 
-/// Flush methods that leave data files unflushed.
-const UNFLUSHED: &[&str] = &["nosync", "O_DIRECT_NO_FSYNC"];
+/// Flush methods that flush data files. `littlesync`, `nosync` and `O_DIRECT_NO_FSYNC` do not, and each has a number, too (InnoDB's source,
+/// `srv_flush_t`).
+const FLUSHED: &[&str] = &["fsync", "O_DSYNC", "O_DIRECT"];
+
+/// Checksums by which recovery finds a torn page. `none` and `strict_none` are none, and have numbers, too.
+const CHECKSUMS: &[&str] = &["crc32", "strict_crc32", "innodb", "strict_innodb", "full_crc32", "strict_full_crc32"];
 
 /// A log that is flushed within this time has lost the last seconds; what waits longer is not called so.
 const LAST_SECONDS_MAX: f64 = 10.0;
@@ -87,8 +91,7 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
         let why = if is_fast { "data files are not flushed" } else { "a page torn by a power cut is not repaired" };
         return may_corrupt(format!("innodb_doublewrite = {value}: {why}"));
     }
-    let is_unsummed = |value: &String| is_one(value, &["none", "strict_none"]);
-    if let Some(value) = value("innodb_checksum_algorithm").filter(is_unsummed) {
+    if let Some(value) = other_than("innodb_checksum_algorithm", CHECKSUMS) {
         return may_corrupt(format!("innodb_checksum_algorithm = {value}: recovery takes a torn page for a whole one"));
     }
     // The older name of `none`, which MariaDB knows up to 10.5.
@@ -98,7 +101,7 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
     if let Some(value) = other_than("innodb_log_checksums", &["on", "true", "1"]) {
         return may_corrupt(format!("innodb_log_checksums = {value}: recovery takes a torn log for a whole one"));
     }
-    if let Some(method) = value("innodb_flush_method").filter(|method| is_one(method, UNFLUSHED)) {
+    if let Some(method) = other_than("innodb_flush_method", FLUSHED) {
         return may_corrupt(format!("innodb_flush_method = {method}: data files are not flushed"));
     }
     // 3 flushes once more than 1.
@@ -135,8 +138,13 @@ mod tests {
         assert_eq!(class(""), Class::KeepsAcknowledged);
         assert_eq!(class("innodb_flush_log_at_trx_commit = 2"), Class::LosesRecent);
         assert_eq!(class("innodb_flush_log_at_trx_commit = 3"), Class::KeepsAcknowledged);
-        assert_eq!(class("innodb_flush_method = nosync"), Class::MayCorrupt);
-        assert_eq!(class("innodb_flush_method = O_DIRECT_NO_FSYNC"), Class::MayCorrupt);
+        // InnoDB's source, `srv_flush_t`: each has a number (3 is nosync), and littlesync flushes the log alone.
+        for unflushed in ["nosync", "O_DIRECT_NO_FSYNC", "littlesync", "3"] {
+            assert_eq!(class(&format!("innodb_flush_method = {unflushed}")), Class::MayCorrupt, "{unflushed}");
+        }
+        for flushed in ["fsync", "o_dsync", "O_DIRECT"] {
+            assert_eq!(class(&format!("innodb_flush_method = {flushed}")), Class::KeepsAcknowledged, "{flushed}");
+        }
         assert_eq!(class("default-storage-engine = Aria"), Class::MayCorrupt);
         assert_eq!(class("debug_no_sync = ON"), Class::MayCorrupt);
         let with_log = |text: &str| durability(&settings(text), true).class;
@@ -161,6 +169,7 @@ mod tests {
         for unchecked in [
             "innodb_checksum_algorithm = NONE",
             "innodb-checksum-algorithm = strict_none",
+            "innodb_checksum_algorithm = 4",
             "innodb_checksums = OFF",
             "innodb_log_checksums = OFF",
         ] {
