@@ -11,6 +11,9 @@ pub type IsChoice = fn(&str, &str) -> bool;
 /// Tables of a scenario's settings that set conditions.
 const CONDITIONS: &[&str] = &["workload", "guest", "bench"];
 
+/// A setting of these tables that is chosen, of whatever kind the load is: who compares two kernels asks which of them a server should have.
+const KERNEL: &str = "guest.kernel";
+
 /// Paths of the factors that set conditions only, of scenarios of one workload.
 pub fn conditions(scenarios: &[&Scenario], is_choice: IsChoice) -> Vec<String> {
     let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -76,7 +79,7 @@ fn is_condition(factor: &str, scenarios: &[&Scenario], is_choice: IsChoice) -> b
 
 fn sets_condition(path: &str, is_choice: impl Fn(&str) -> bool) -> bool {
     let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
-    CONDITIONS.contains(&table) && !is_choice(setting)
+    CONDITIONS.contains(&table) && path != KERNEL && !is_choice(setting)
 }
 
 /// Paths of settings that differ.
@@ -102,5 +105,6 @@ mod tests {
         let sets_condition = |path| sets_condition(path, |setting| setting == "engine");
         assert!(sets_condition("workload.oltp.threads") && !sets_condition("workload.oltp.engine"));
         assert!(sets_condition("guest.memory") && !sets_condition("storage.filesystem"));
+        assert!(!sets_condition("guest.kernel"), "two kernels are what is compared");
     }
 }

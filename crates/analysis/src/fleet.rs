@@ -12,6 +12,7 @@ mod part;
 pub use limits::{FleetLimit, Shown};
 
 use crate::conditions::IsChoice;
+use crate::judge::rules;
 use crate::looks::{self, Answer};
 use ledger::model::{Contents, Host, Scenario, TrialState};
 use observe::metric::Metric;
@@ -205,11 +206,12 @@ impl Fleet {
         let holes = holes(contents, members);
         let answer = answer(contents, &holes, (hosts.len() as u32, members));
         let parts = part::parts(contents, (&hosts, &kinds, answer), is_choice);
+        let alpha = rules(&contents.study.analysis, answer).alpha();
         Some(Fleet {
             members,
             holes,
             share: answer.share,
-            limits: limits::limits(contents, &hosts, kinds.len() == 1),
+            limits: limits::limits(contents, (&hosts, kinds.len() == 1), alpha),
             hosts,
             kinds,
             parts,

@@ -3,8 +3,8 @@
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default, interval_words};
 use crate::flushing::Marked;
 use crate::input::Input;
-use crate::number::{percent, percent_rounded_up, ratio, rounded, words};
-use crate::words::{NAMES_MAX, Words as _, and_list, good, some_of, with_factor};
+use crate::number::{percent, percent_rounded_up, ratio, rounded};
+use crate::words::{NAMES_MAX, Words as _, and_list, good, quantity_of, some_of, with_factor};
 use crate::{
     advice, bench, ceilings, errors, factors, failed, faults, health, limits, safety, screening, tails, tuning, why,
 };
@@ -64,7 +64,7 @@ pub fn heading(part: &Part) -> String {
 /// As [`heading`], of any metric.
 pub fn metric_heading(workload: &str, metric: &Metric, more_is_better: bool) -> String {
     let better = if more_is_better { "more is better" } else { "less is better" };
-    format!("{workload}, {} ({better})", words(&metric.name))
+    format!("{workload}, {} ({better})", quantity_of(metric))
 }
 
 /// One part's sentences: the pick, what it gains, what could be as good, what mattered, the noise floor.

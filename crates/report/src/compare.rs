@@ -19,9 +19,9 @@ pub use gate::Gate;
 use crate::bench::Bench;
 use crate::flushing::NAME_MARK;
 use crate::input::{Error, Input};
-use crate::number::{Scale, date, percent, words};
+use crate::number::{Scale, date, percent};
 use crate::unpaired;
-use crate::words::Words as _;
+use crate::words::{Words as _, quantity_of};
 use analysis::failures::Failing;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
@@ -46,6 +46,8 @@ pub struct Comparison {
     mixed: Option<String>,
     /// What the second side was to measure as the first did, and has no figure of: workload and scenario.
     unmeasured: BTreeSet<(String, String)>,
+    /// What a power cut takes more from in the second, a sentence each.
+    less_safe: Vec<String>,
 }
 
 /// What both measured of a workload.
@@ -90,6 +92,7 @@ impl Comparison {
         Ok(Comparison {
             mixed: two_measures(a, b),
             unmeasured,
+            less_safe: power_cuts::less_safe([&[a], &[b]]),
             ..Comparison::judged(said, workloads(a, b), (level, 1))
         })
     }
@@ -143,7 +146,8 @@ impl Comparison {
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
         let mixed = out_of_turn.or_else(|| of_many.into_iter().next()).or_else(|| two_measures(a, b));
         let unmeasured = gate::unmeasured(&pairs.iter().map(<[Input; 2]>::each_ref).collect::<Vec<_>>());
-        Ok(Comparison { mixed, unmeasured, ..Comparison::judged(said, found, (level, pairs.len())) })
+        let less_safe = power_cuts::less_safe([&of_one(0), &of_one(1)]);
+        Ok(Comparison { mixed, unmeasured, less_safe, ..Comparison::judged(said, found, (level, pairs.len())) })
     }
 
     fn judged(preamble: Vec<String>, mut workloads: Vec<Workload>, (level, sessions): (Level, usize)) -> Comparison {
@@ -155,7 +159,8 @@ impl Comparison {
             let changes = level.changes(&asked.iter().map(|line| &line.sides).collect::<Vec<_>>(), correct);
             asked.into_iter().zip(changes).for_each(|(line, change)| line.change = change);
         }
-        Comparison { preamble, workloads, level, sessions, mixed: None, unmeasured: BTreeSet::new() }
+        let (unmeasured, less_safe) = (BTreeSet::new(), Vec::new());
+        Comparison { preamble, workloads, level, sessions, mixed: None, unmeasured, less_safe }
     }
 
     /// Why no gate can stand on it: the sessions were named out of turn, or are of several studies, or figures are of two measures.
@@ -163,14 +168,14 @@ impl Comparison {
         self.mixed.as_deref()
     }
 
-    /// What is shown to be worse, and was measured so by at least this fraction, or does not work any more: none where no primary figure has
-    /// a verdict.
+    /// What is shown to be worse, and was measured so by at least this fraction, or does not work any more, or keeps less: none where no primary
+    /// figure has a verdict.
     pub fn worse_by(&self, fraction: f64) -> Option<Vec<String>> {
         let counting = self.workloads.iter().map(|workload| workload.errors.len()).sum::<usize>();
         // Of equal sides none has more errors in more than alpha of comparisons (Bonferroni).
         let level = self.level.alpha / counting.max(1) as f64;
         let broken = self.workloads.iter().flat_map(|workload| workload.broken(self.sessions, level));
-        let broken: Vec<String> = broken.collect();
+        let broken: Vec<String> = broken.chain(self.less_safe.iter().cloned()).collect();
         let lines = self.workloads.iter().flat_map(|workload| workload.lines.iter().map(move |line| (workload, line)));
         let judged = lines.filter(|(_, line)| line.is_primary);
         let judged = judged.filter_map(|(workload, line)| Some((workload, line, line.change?, line.change?.verdict?)));
@@ -257,9 +262,9 @@ impl Line {
         }
     }
 
-    /// "ext4", "ext4: latency microseconds p99"; where the workload has one scenario, the metric alone.
+    /// "ext4", "ext4: latency p99"; where the workload has one scenario, the metric alone.
     fn name(&self, workload: &Workload) -> String {
-        let metric = words(&self.metric.name);
+        let metric = quantity_of(&self.metric);
         match (self.is_primary, self.label == workload.name) {
             (_, true) => metric,
             (true, false) => self.label.clone(),

@@ -28,6 +28,13 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
     for line in commands.iter().flat_map(|command| command.lines()) {
         let _ = writeln!(script, "{}", printable(line));
     }
+    if let Some(asked) = input.contents.study.all_asked().last() {
+        let asked = Asked { verb: "run".into(), only: vec![scenario.into()], ..asked.clone() };
+        script.push_str("# The load itself is surefoot's own. This measures the scenario again, in a folder without its results file:\n");
+        for line in command_of(&asked).lines() {
+            let _ = writeln!(script, "#   {}", printable(line));
+        }
+    }
     Ok(script)
 }
 

@@ -20,7 +20,7 @@ pub struct Standing {
     pub state: &'static str,
     /// Whether a conductor writes it now.
     pub is_running: bool,
-    /// Time of all ended trials, failed and repeated ones too.
+    /// Time in which trials that have ended were under way, failed and repeated ones too. Those that take turns are so at the same time.
     pub seconds: f64,
 }
 
@@ -43,7 +43,7 @@ impl Standing {
             Some(session) if session.is_interrupted() => "interrupted; the command that began it goes on",
             Some(_) => "done",
         };
-        let took = contents.trials.iter().filter_map(|trial| Some(trial.ended? - trial.started));
+        let spans = contents.trials.iter().filter_map(|trial| Some((trial.started, trial.ended?)));
         Standing {
             finished: count(TrialState::Finished),
             failed: count(TrialState::Failed),
@@ -51,8 +51,7 @@ impl Standing {
             screen_rounds: rounds(Phase::Screen),
             state,
             is_running,
-            // A sum of nothing would be −0.
-            seconds: took.fold(0.0, |a, b| a + b),
+            seconds: seconds_of(spans.collect()),
         }
     }
 
@@ -75,5 +74,30 @@ impl Standing {
     /// The trial under way.
     pub fn under_way<'a>(&self, contents: &'a Contents) -> Option<&'a Trial> {
         contents.trials.last().filter(|trial| self.is_running && trial.state == TrialState::Running)
+    }
+}
+
+/// How long these spans of time are together; what lies in several counts once.
+fn seconds_of(mut spans: Vec<(f64, f64)>) -> f64 {
+    spans.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (mut seconds, mut until) = (0.0, f64::NEG_INFINITY);
+    for (started, ended) in spans {
+        seconds += (ended - started.max(until)).max(0.0);
+        until = until.max(ended);
+    }
+    seconds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight trials that took turns for six minutes had been 48 minutes "of trials".
+    #[test]
+    fn trials_that_take_turns_take_their_time_once() {
+        assert_eq!(seconds_of(vec![(10.0, 20.0), (0.0, 5.0), (0.1, 5.0), (12.0, 14.0), (19.0, 25.0)]), 20.0);
+        assert_eq!(seconds_of(Vec::new()).to_bits(), 0.0_f64.to_bits());
+        // A clock that was put back.
+        assert_eq!(seconds_of(vec![(9.0, 3.0)]), 0.0);
     }
 }

@@ -77,12 +77,12 @@ impl FleetLimit {
     }
 }
 
-/// Every limit with every scenario of its workload, in the order of the file.
-pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool) -> Vec<FleetLimit> {
+/// Every limit with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
+pub(super) fn limits(contents: &Contents, (hosts, is_one_kind): (&[FleetHost], bool), alpha: f64) -> Vec<FleetLimit> {
     let host_of = host_of_rounds(contents, hosts);
     let all = &contents.study.limits;
     let count = all.iter().map(|limit| limited(contents, limit).len()).sum();
-    let confidence = simultaneous(contents.study.analysis.confidence, count);
+    let confidence = simultaneous(1.0 - alpha, count);
     let of_limit = |limit: &LimitRecord| -> Vec<FleetLimit> {
         // A fleet's histograms are not read: of percentiles by turns the turns' ends are known.
         let measured = measured(contents, &Details::default(), limit);

@@ -4,8 +4,9 @@ use super::{Comparison, Line, Workload};
 use crate::answer::LIMITS;
 use crate::chart::{comparison, ratios};
 use crate::document::{Block, Chart, Columns, Document, Layout, Table, head, no_cell, number_cell, page};
-use crate::number::{p_words, ratio_ends, ratio_precise, words};
+use crate::number::{p_words, ratio_ends, ratio_precise};
 use crate::unpaired;
+use crate::words::quantity_of;
 use analysis::unpaired::Change;
 
 impl Comparison {
@@ -57,7 +58,7 @@ impl Comparison {
     fn table(&self, id: String, workload: &Workload) -> Table {
         let name = |line: &Line| {
             let better = if line.sides.more_is_better { "more is better" } else { "less is better" };
-            format!("{}, {better}", words(&line.metric.name))
+            format!("{}, {better}", quantity_of(&line.metric))
         };
         let mean = |line: &Line, at: usize, values: &[f64]| number_cell(&line.means()[at], line.mean(values));
         let interval = |change: Change| number_cell(&unpaired::interval(&change), change.low);

@@ -77,7 +77,7 @@ fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs
     for expected in [
         "Other metrics that differ (exploratory), the largest difference first:\next4: errors ",
         "0 → 3.00  not judged: a value is 0",
-        "ext4: latency microseconds p99  23.9 ms → 20.0 ms  0.833 [",
+        "ext4: latency p99  23.9 ms → 20.0 ms  0.833 [",
         "]  better\n2 more figures of other metrics: `--html FILE` or `--json` has all.",
     ] {
         assert!(text.contains(expected), "{expected} in {text}");
@@ -89,7 +89,7 @@ fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs
     assert!(all.iter().all(|figure| figure["exploratory"] == (figure["metric"] != "transactions_per_second")));
     let page = comparison.html().replace('\u{a0}', " ");
     assert_eq!(page.matches("id=\"compared-0\"").count(), 1, "one chart");
-    assert!(page.contains("<title>ext4: latency microseconds p99: 1.200 [1.1"), "times better, whatever the direction");
+    assert!(page.contains("<title>ext4: latency p99: 1.200 [1.1"), "times better, whatever the direction");
     assert!(page.contains("write amplification, less is better") && page.contains("the same within 3 %"));
     assert!(page.contains(">&lt; 0.001</td>") && !page.contains(">0.000</td>"), "no p is 0");
 }

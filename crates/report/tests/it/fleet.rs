@@ -335,6 +335,14 @@ fn limits_are_held_against_every_host_and_a_further_one() {
         (&of_xfs["hosts"][1], &of_xfs["kept"]),
         (&serde_json::json!({ "rounds": 3, "beyond": 3 }), &false.into())
     );
+    // While members are missing this answer has a share of the level only, and what is said of a further machine is as much wider.
+    let least_of = |members: u32| {
+        let mut contents = with_limit(8, 10.0, true);
+        contents.members.iter_mut().for_each(|member| member.of = members);
+        let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+        json["limits"][0]["further"][0].as_f64().expect("a figure")
+    };
+    assert!(least_of(12) < 0.9 * least_of(8), "{} and {}", least_of(12), least_of(8));
 }
 
 /// Turns of 1 and 200 ms: a mean of both is no percentile of all, which lies between them.

@@ -46,6 +46,9 @@ fn commands_of_a_scenario_are_a_script() {
         script.lines().all(|line| line.starts_with('#') || line.starts_with("mkfs.xfs ") || line.starts_with("mount ")),
         "{script}"
     );
+    let load = script.split("# The load itself is surefoot's own.").nth(1).expect("what drives it");
+    let is_asked = load.contains("\n#   surefoot run STUDY.toml \\\n") && load.ends_with("\n#     --only='xfs · 2G'\n");
+    assert!(is_asked, "{load}");
     let error = report::reproduce(&input, "zfs").unwrap_err().to_string();
     assert!(error.starts_with("there is no scenario `zfs`; scenarios are: ext4 · 128M, "), "{error}");
 }
