@@ -2,6 +2,7 @@
 //!
 //! Start at `conductor.rs`; a trial's own flow is in `trial.rs`, and runs in a process of its own behind `bench.rs`.
 
+pub mod alike;
 pub mod bench;
 pub mod conductor;
 #[cfg(target_os = "linux")]

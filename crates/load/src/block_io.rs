@@ -16,6 +16,7 @@ use crate::workload::Error;
 use observe::latency::Latency;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -110,6 +111,15 @@ impl BlockIo {
     /// Whole blocks in the file.
     pub fn blocks(&self) -> u64 {
         self.size / self.block_size as u64
+    }
+
+    /// A read or write that failed. Direct I/O in pieces of a sector is an "Invalid argument" (open(2), `O_DIRECT`).
+    fn failed(&self, source: io::Error) -> Error {
+        let is_piece = self.direct && source.raw_os_error() == Some(libc::EINVAL);
+        let why =
+            format!("{source}: with `direct`, `block_size` ({} bytes) is whole sectors of the device", self.block_size);
+        let source = if is_piece { io::Error::new(source.kind(), why) } else { source };
+        Error::file(if self.pattern.writes() { "write" } else { "read" }, &self.path, source)
     }
 }
 

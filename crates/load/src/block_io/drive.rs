@@ -225,6 +225,21 @@ mod tests {
         }
     }
 
+    /// Each trial on a disk with sectors of 4096 bytes had failed by "Invalid argument" alone.
+    #[test]
+    fn direct_i_o_in_pieces_of_a_sector_says_so() {
+        let failed = |direct: bool, errno: i32| {
+            let job = BlockIo { direct, block_size: 512, ..job(Path::new("/d")) };
+            let Error::File { action, source, .. } = job.failed(std::io::Error::from_raw_os_error(errno)) else {
+                panic!("of a file")
+            };
+            format!("{action}: {source}")
+        };
+        let said = failed(true, libc::EINVAL);
+        assert!(said.starts_with("write: Invalid argument") && said.contains("whole sectors of the device"), "{said}");
+        assert!(!failed(false, libc::EINVAL).contains("sectors") && !failed(true, libc::EIO).contains("sectors"));
+    }
+
     #[test]
     fn what_is_written_does_not_compress() {
         let folder = tempfile::tempdir().unwrap();

@@ -29,8 +29,7 @@ pub fn run(setup: Setup, file: &File) -> Result<BlockIoResult, Error> {
             file.read_exact_at(buffer, offset)
         };
         let ended = Instant::now();
-        let action = if writes { "write" } else { "read" };
-        result.map_err(Error::doing(action, &load.setup.job.path))?;
+        result.map_err(|source| load.setup.job.failed(source))?;
         load.count(began, ended);
         began = ended;
         if !writes {

@@ -165,8 +165,7 @@ fn entry(load: &mut Load, slot: &mut Slot) -> squeue::Entry {
 
 fn checked(load: &Load, slot: &mut Slot, result: i32) -> Result<(), Error> {
     let writes = load.setup.job.pattern.writes();
-    let action = if writes { "write" } else { "read" };
-    let fail = |source| Error::file(action, &load.setup.job.path, source);
+    let fail = |source| load.setup.job.failed(source);
     match usize::try_from(result) {
         Err(_) => Err(fail(io::Error::from_raw_os_error(-result))),
         Ok(bytes) if bytes != load.setup.job.block_size => Err(fail(io::Error::new(

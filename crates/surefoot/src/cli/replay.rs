@@ -11,7 +11,7 @@ pub struct ReplayArgs {
     /// Plain, gzip or Zstandard
     pub log: PathBuf,
     /// The server: http://HOST:PORT, https://HOST:PORT, postgres://USER:PASSWORD@HOST:PORT/DATABASE,
-    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE; of a socket `postgres://USER@/DATABASE?host=/FOLDER`,
+    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE; of a socket `postgres://USER@/DATABASE?host=/FOLDER&port=PORT`,
     /// `mysql://USER@/DATABASE?socket=/FILE`. What a log's statements change is changed again there: name a copy of the database. Of
     /// a database, only `--speed`, `--requests`, `--form`, `--log-line-prefix`,
     /// `--database`, `--bad-lines-max`, `--log-bytes-max`, `--threads` and `--json` have a meaning

@@ -311,6 +311,11 @@ fn warnings(plan: &Plan) -> Vec<String> {
     }
     let idle = lab::idle::without_effect(plan).into_iter();
     all.extend(idle.map(|(path, needs)| format!("`{path}` has no effect: it needs {needs}, which no scenario has")));
+    let alike = lab::alike::alike(plan);
+    if let Some(first) = alike.first() {
+        let more = if alike.len() > 1 { format!(", and so {} more times", alike.len() - 1) } else { String::new() };
+        all.push(format!("the same settings under several names: {}{more}; what differs is noise", first.join(", ")));
+    }
     let outgrown = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::outgrown(one)?)));
     all.extend(requirements::by_cause(&outgrown.collect::<Vec<_>>()));
     let overlong = plan.scenarios.iter().filter_map(|one| Some((one.label.clone(), estimate::overlong(plan, one)?)));

@@ -321,6 +321,11 @@ fn plan_names_settings_that_do_nothing() {
         .says("`service.postgres.settings.commit_siblings` has no effect: it needs commit_delay above 0");
     let heard = plan(&[siblings, ["--set", "service.postgres.settings.commit_delay=9"]].concat());
     assert!(!heard.stdout.contains("has no effect"), "{}", heard.stdout);
+    // Nor does a factor whose levels are one and the same. A control is the baseline once more on purpose.
+    assert!(heard.stdout.contains("(control)") && !heard.stdout.contains("several names"), "{}", heard.stdout);
+    let levels = "[factors.a]\none = { storage.mount = [\"noatime\"] }\ntwo = { storage.mount = [\"noatime\"], storage.fill = \"0%\" }";
+    world.write("s.toml", format!("name = \"s\"\nquestion = \"?\"\n{levels}\n[workload.null]\n"));
+    world.surefoot(&["plan", "s.toml"]).says("the same settings under several names: one, two; what differs is noise");
 }
 
 /// Each of its trials would be ended after half an hour, and have no figure.

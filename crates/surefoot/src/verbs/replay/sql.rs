@@ -50,15 +50,18 @@ impl Target {
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (who, place) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = who.split_once(':').map_or((who, None), |(user, password)| (user, Some(password)));
-        let (host, port) = match place.rsplit_once(':') {
+        let (host, mut port) = match place.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| NO_PORT)?),
             _ => (place, remote.port),
         };
         let (option, example) = remote.socket_option;
+        // MariaDB's option names the file itself.
+        let has_port = (remote.socket)("", 1) != (remote.socket)("", 2);
         let mut socket = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some((name, value)) if name == option && value.starts_with(['/', '%']) => socket = Some(value),
+                Some(("port", value)) if has_port => port = value.parse().map_err(|_| NO_PORT)?,
                 // `sslmode=require` among them.
                 _ => {
                     let only = format!("only `{option}={example}` has one, and nothing goes through TLS");
@@ -296,6 +299,13 @@ mod tests {
                 None,
                 "shop",
             ),
+            (
+                "postgres://joe@/shop?host=/run/postgresql&port=5433",
+                Address::Socket("/run/postgresql/.s.PGSQL.5433".into()),
+                "joe",
+                None,
+                "shop",
+            ),
             ("mysql://root@/shop?socket=/run/m.sock", Address::Socket("/run/m.sock".into()), "root", None, "shop"),
             ("mariadb://joe@db/", host("db", 3306), "joe", None, "joe"),
         ] {
@@ -308,6 +318,8 @@ mod tests {
             ("postgres://a@b/c?sslmode=require", "`sslmode=require` would have no effect"),
             ("postgres://a@/c?host=db.example.org", "no effect"),
             ("mysql://a:x@b:1z/c", "no port"),
+            ("postgres://a@/c?host=/run&port=x", "no port"),
+            ("mysql://a@/c?socket=/run/m.sock&port=3307", "`port=3307` would have no effect"),
             ("http://a", "no database"),
         ] {
             assert!(Target::parse(url).expect_err(url).contains(said), "{url}");
