@@ -395,13 +395,18 @@ fn in_a_guest_kernel_jfs_loses_acknowledged_commits_for_want_of_flushes_and_ext4
         assert!(number(safety, "acknowledged") > 0.0, "{safety:#}");
     }
     assert_eq!(number(jfs, "flushes"), 0.0, "{jfs:#}");
-    // Not one of them had reached more than the disk's cache.
-    assert_eq!(jfs["worst_lost_commits"], jfs["acknowledged"], "{jfs:#}");
     assert_eq!(ext4["grade"], "A", "{ext4:#}");
     assert!(number(ext4, "flushes") >= number(ext4, "acknowledged"), "{ext4:#}");
     assert!(number(ext4, "images") > 0.0, "{ext4:#}");
-    // A state can be looked at outside, as that kernel sees it.
+    // Not one of them had reached more than the disk's cache.
     let findings = jfs["findings"].as_array().expect("findings");
+    let is_gone = |one: &Value| one["what"].as_str().is_some_and(|what| what.ends_with("the database's file is gone"));
+    if number(jfs, "points") < 2.0 && findings.iter().any(is_gone) {
+        // Nor had the file itself, and there was no time for another moment: none of them is left to be counted.
+        return assert_eq!(jfs["grade"], "E", "{jfs:#}");
+    }
+    assert_eq!(jfs["worst_lost_commits"], jfs["acknowledged"], "{jfs:#}");
+    // A state can be looked at outside, as that kernel sees it.
     let lost =
         |one: &&Value| one["what"].as_str().is_some_and(|what| what.starts_with("acknowledged commits are missing"));
     let state = findings.iter().find(lost).and_then(|one| one["example"].as_str()).expect("a state that lost commits");
