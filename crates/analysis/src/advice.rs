@@ -4,6 +4,7 @@
 
 use crate::claim::{Claim, Subject};
 use crate::confirmation::Confirmation;
+use crate::elapsed::seconds_up;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::Row;
 use crate::view::Part;
@@ -309,17 +310,14 @@ fn is_of_pair(claim: &Claim, one: &Row, other: &Row) -> bool {
 /// A main round of all scenarios, from the lengths of the trials that ended. Those that took turns were up together: their time counts once.
 fn seconds_a_round(contents: &Contents) -> Option<f64> {
     let of_main = contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Main);
-    let mut spans: Vec<(f64, f64, u32)> =
-        of_main.filter_map(|trial| Some((trial.started, trial.ended?, trial.round))).collect();
-    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut up, mut until) = (0.0, f64::NEG_INFINITY);
+    let mut spans: Vec<(f64, f64)> = Vec::new();
     let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
-    for (started, ended, round) in &spans {
-        up += (ended - started.max(until)).max(0.0);
-        until = until.max(*ended);
-        *trials.entry(*round).or_default() += 1;
+    for (trial, ended) in of_main.filter_map(|trial| Some((trial, trial.ended?))) {
+        spans.push((trial.started, ended));
+        *trials.entry(trial.round).or_default() += 1;
     }
     // Groups share scenarios, which have a trial in each.
     let most = trials.into_values().max()?;
-    Some(up / spans.len() as f64 * contents.studied().count().max(most) as f64)
+    let ended = spans.len() as f64;
+    Some(seconds_up(spans) / ended * contents.studied().count().max(most) as f64)
 }

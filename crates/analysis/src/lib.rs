@@ -13,6 +13,7 @@ pub mod conditions;
 pub mod confirmation;
 pub mod counting;
 pub mod details;
+pub mod elapsed;
 pub mod errors;
 pub mod exported;
 pub mod failures;

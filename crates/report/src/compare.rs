@@ -86,13 +86,17 @@ impl Comparison {
     pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
         check_benches(a, b)?;
         let level = Level::of([&a.contents, &b.contents]).expect("two studies");
-        let mut said = [preamble(a, b), power_cuts::differing([&[a], &[b]]), alone([&[a], &[b]])].concat();
+        let sides: [&[&Input]; 2] = [&[a], &[b]];
+        let changed = power_cuts::changed(sides);
+        let mut said = preamble(a, b);
+        said.extend(changed.iter().map(power_cuts::Changed::line));
+        said.extend(alone(sides));
         said.extend(order::unlike_turns(&[a, b]));
         let unmeasured = gate::unmeasured(&[[a, b]]);
         Ok(Comparison {
             mixed: two_measures(a, b),
             unmeasured,
-            less_safe: power_cuts::less_safe([&[a], &[b]]),
+            less_safe: power_cuts::less_safe(sides, &changed),
             ..Comparison::judged(said, workloads(a, b), (level, 1))
         })
     }
@@ -125,9 +129,11 @@ impl Comparison {
         }
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
-        let of_one = |side: usize| pairs.iter().map(|pair| &pair[side]).collect::<Vec<_>>();
-        said.extend(power_cuts::differing([&of_one(0), &of_one(1)]));
-        said.extend(alone([&of_one(0), &of_one(1)]));
+        let of_sides = [0, 1].map(|side| pairs.iter().map(|pair| &pair[side]).collect::<Vec<_>>());
+        let both = of_sides.each_ref().map(Vec::as_slice);
+        let changed = power_cuts::changed(both);
+        said.extend(changed.iter().map(power_cuts::Changed::line));
+        said.extend(alone(both));
         said.extend(order::unlike_turns(&all));
         said.extend(order::always_first(pairs));
         let of_side = |(name, side): (&'static str, usize)| {
@@ -146,7 +152,7 @@ impl Comparison {
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
         let mixed = out_of_turn.or_else(|| of_many.into_iter().next()).or_else(|| two_measures(a, b));
         let unmeasured = gate::unmeasured(&pairs.iter().map(<[Input; 2]>::each_ref).collect::<Vec<_>>());
-        let less_safe = power_cuts::less_safe([&of_one(0), &of_one(1)]);
+        let less_safe = power_cuts::less_safe(both, &changed);
         Ok(Comparison { mixed, unmeasured, less_safe, ..Comparison::judged(said, found, (level, pairs.len())) })
     }
 

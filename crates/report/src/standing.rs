@@ -1,6 +1,7 @@
 //! How far a study has come.
 
 use crate::words::counted;
+use analysis::elapsed::seconds_up;
 use ledger::model::{Contents, Phase, Session, Trial, TrialState};
 use ledger::reasons::NO_IMAGES;
 use settings::quantity::format_seconds;
@@ -51,7 +52,7 @@ impl Standing {
             screen_rounds: rounds(Phase::Screen),
             state,
             is_running,
-            seconds: seconds_of(spans.collect()),
+            seconds: seconds_up(spans.collect()),
         }
     }
 
@@ -74,30 +75,5 @@ impl Standing {
     /// The trial under way.
     pub fn under_way<'a>(&self, contents: &'a Contents) -> Option<&'a Trial> {
         contents.trials.last().filter(|trial| self.is_running && trial.state == TrialState::Running)
-    }
-}
-
-/// How long these spans of time are together; what lies in several counts once.
-fn seconds_of(mut spans: Vec<(f64, f64)>) -> f64 {
-    spans.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (mut seconds, mut until) = (0.0, f64::NEG_INFINITY);
-    for (started, ended) in spans {
-        seconds += (ended - started.max(until)).max(0.0);
-        until = until.max(ended);
-    }
-    seconds
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Eight trials that took turns for six minutes had been 48 minutes "of trials".
-    #[test]
-    fn trials_that_take_turns_take_their_time_once() {
-        assert_eq!(seconds_of(vec![(10.0, 20.0), (0.0, 5.0), (0.1, 5.0), (12.0, 14.0), (19.0, 25.0)]), 20.0);
-        assert_eq!(seconds_of(Vec::new()).to_bits(), 0.0_f64.to_bits());
-        // A clock that was put back.
-        assert_eq!(seconds_of(vec![(9.0, 3.0)]), 0.0);
     }
 }

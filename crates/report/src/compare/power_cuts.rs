@@ -11,23 +11,29 @@ use std::collections::BTreeMap;
 /// How power cuts were asked for, which is no part of a study's hash, and what was found.
 type Cut<'a> = (&'a Value, &'a Safety);
 
-/// A line for each scenario that is held to another class, with the disks where these differ, or else that something other was asked. Of several
-/// sessions a side the worst counts: power cuts need not be measured in each.
-pub(super) fn differing(sides: [&[&Input]; 2]) -> Vec<String> {
+/// A scenario that is held to another class on the second side than on the first.
+pub(super) struct Changed<'a> {
+    name: Name<'a>,
+    found: [&'a Safety; 2],
+    is_asked_alike: bool,
+}
+
+/// All of them. Of several sessions a side the worst counts: power cuts need not be measured in each.
+pub(super) fn changed<'a>(sides: [&[&'a Input]; 2]) -> Vec<Changed<'a>> {
     let [of_a, of_b] = sides.map(worst);
-    let both = of_a.into_iter().filter_map(|(scenario, first)| Some((scenario.1, first, *of_b.get(&scenario)?)));
+    let both = of_a.into_iter().filter_map(|(name, first)| Some((name, first, *of_b.get(&name)?)));
     let other = both.filter(|(_, (_, first), (_, second))| first.held_to() != second.held_to());
-    let is_asked_alike = |label: &str, first: &Value, second: &Value| {
-        sides.into_iter().flatten().any(|input| input.contents.asks_the_same(label, first, second))
-    };
-    let said =
-        other.map(|(label, first, second)| line(label, [first, second], is_asked_alike(label, first.0, second.0)));
-    said.collect()
+    let changed = other.map(|(name, (asked, first), (asked_too, second))| Changed {
+        name,
+        found: [first, second],
+        is_asked_alike: sides.into_iter().flatten().any(|input| input.contents.asks_the_same(name.1, asked, asked_too)),
+    });
+    changed.collect()
 }
 
 /// Scenarios that a power cut takes more from in the second, a sentence each: by their settings or as flushes are missing, or as was measured in
 /// both, on disks of one kind and asked alike. What flushes less may be faster for it.
-pub(super) fn less_safe(sides: [&[&Input]; 2]) -> Vec<String> {
+pub(super) fn less_safe(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<String> {
     let [of_a, of_b] = sides.map(classes);
     let mut said: BTreeMap<Name, String> = BTreeMap::new();
     for ((workload, label), first) in of_a {
@@ -37,14 +43,10 @@ pub(super) fn less_safe(sides: [&[&Input]; 2]) -> Vec<String> {
             ((workload, label), format!("{workload}: in a power cut {label} {second} in B, and {first} in A"))
         }));
     }
-    let [of_a, of_b] = sides.map(worst);
-    for ((workload, label), (asked, first)) in of_a {
-        let Some((asked_too, second)) = of_b.get(&(workload, label)) else { continue };
-        let is_alike =
-            || sides.into_iter().flatten().any(|input| input.contents.asks_the_same(label, asked, asked_too));
-        if second.held_to() > first.held_to() && first.disk == second.disk && is_alike() {
-            let found = format!("{workload}: {label} after a power cut: {} → {}", cell(first), cell(second));
-            said.entry((workload, label)).or_insert(found);
+    for one in changed {
+        let [first, second] = one.found;
+        if second.held_to() > first.held_to() && first.disk == second.disk && one.is_asked_alike {
+            said.entry(one.name).or_insert_with(|| format!("{}: {}", one.name.0, one.line()));
         }
     }
     said.into_values().collect()
@@ -88,11 +90,15 @@ fn rows<'a>(side: &[&'a Input]) -> impl Iterator<Item = (Name<'a>, &'a Row, &'a 
     })
 }
 
-fn line(label: &str, [(_, first), (_, second)]: [Cut; 2], is_asked_alike: bool) -> String {
-    let unlike = match (first.disk == second.disk, is_asked_alike) {
-        (false, _) => format!(" (on other disks: {} → {})", first.disk, second.disk),
-        (true, false) => " (`[safety]` differs, so that this alone may make the classes differ)".into(),
-        (true, true) => String::new(),
-    };
-    format!("{label} after a power cut: {} → {}{unlike}", cell(first), cell(second))
+impl Changed<'_> {
+    /// Both classes, with the disks where these differ, or else that something other was asked.
+    pub(super) fn line(&self) -> String {
+        let ((_, label), [first, second]) = (self.name, self.found);
+        let unlike = match (first.disk == second.disk, self.is_asked_alike) {
+            (false, _) => format!(" (on other disks: {} → {})", first.disk, second.disk),
+            (true, false) => " (`[safety]` differs, so that this alone may make the classes differ)".into(),
+            (true, true) => String::new(),
+        };
+        format!("{label} after a power cut: {} → {}{unlike}", cell(first), cell(second))
+    }
 }
