@@ -4,13 +4,12 @@
 
 use crate::claim::{Claim, Subject};
 use crate::confirmation::Confirmation;
-use crate::elapsed::seconds_up;
+use crate::elapsed;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::Row;
 use crate::view::Part;
-use ledger::model::{Contents, Mode, Phase};
+use ledger::model::{Contents, Mode};
 use stats::Verdict;
-use std::collections::BTreeMap;
 
 /// From a bound of this fraction on nothing is decided: the best may be a quarter better than what is chosen.
 pub const BOUND_MAX: f64 = 0.25;
@@ -259,7 +258,7 @@ impl Part {
             return None;
         }
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);
-        let each = seconds_a_round(contents);
+        let each = elapsed::of_a_round(contents).map(|round| round.all);
         let more = |rounds: usize, half_width: Option<f64>| {
             let more = rounds.checked_sub(done).filter(|more| *more > 0)?;
             Some(MoreRounds { rounds, half_width, seconds: each.map(|seconds| seconds * more as f64) })
@@ -305,19 +304,4 @@ fn is_of_pair(claim: &Claim, one: &Row, other: &Row) -> bool {
         }
         Subject::Control { .. } => false,
     }
-}
-
-/// A main round of all scenarios, from the lengths of the trials that ended. Those that took turns were up together: their time counts once.
-fn seconds_a_round(contents: &Contents) -> Option<f64> {
-    let of_main = contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Main);
-    let mut spans: Vec<(f64, f64)> = Vec::new();
-    let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
-    for (trial, ended) in of_main.filter_map(|trial| Some((trial, trial.ended?))) {
-        spans.push((trial.started, ended));
-        *trials.entry(trial.round).or_default() += 1;
-    }
-    // Groups share scenarios, which have a trial in each.
-    let most = trials.into_values().max()?;
-    let ended = spans.len() as f64;
-    Some(seconds_up(spans) / ended * contents.studied().count().max(most) as f64)
 }

@@ -30,6 +30,7 @@ pub mod marks;
 pub mod means;
 pub mod orders;
 pub mod parity;
+pub mod repetitions;
 pub mod row;
 pub mod screening;
 pub mod shapes;

@@ -12,6 +12,7 @@ use crate::health::Without;
 use crate::judge::Judgement;
 use crate::limits::Held;
 use crate::orders::Orders;
+use crate::repetitions::PrecisionCost;
 use crate::row::{Centre, Row, centre, simultaneous};
 use crate::screening::Progress;
 use crate::tails::Tail;
@@ -37,6 +38,8 @@ pub struct View {
     pub failed_total: usize,
     /// How far the screen is; none where nothing is screened.
     pub screen: Option<Progress>,
+    /// What narrower intervals cost, which says how long trials should be; none where that can't be told.
+    pub precision_cost: Option<PrecisionCost>,
     /// The study's limits, each with each scenario that it is about.
     pub limits: Vec<Held>,
     failures: BTreeMap<String, String>,

@@ -2,10 +2,11 @@
 
 use crate::estimate;
 use crate::groups;
-use crate::turn_lengths::{Costs, Lengths, Said, Wanted, choose};
+use crate::turn_lengths::{Costs, Lengths, Said, choose};
 use crate::turns;
 use crash::plan::Plan;
 use stats::MachineNoise;
+use stats::repetitions::Wanted;
 use study::ROUNDS_MAX;
 use study::{ChosenTurns, Order};
 

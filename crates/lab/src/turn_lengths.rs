@@ -7,6 +7,7 @@
 use crate::turns;
 use stats::MachineNoise;
 use stats::interval::rounds_for_half_width;
+use stats::repetitions::{Wanted, steps};
 
 /// Lengths of turns, in milliseconds. A shorter one is mostly its own begin and end; a longer one gains nothing.
 const TURN_MILLISECONDS: [u32; 6] = [500, 750, 1000, 1500, 2000, 3000];
@@ -14,8 +15,6 @@ const TURN_MILLISECONDS: [u32; 6] = [500, 750, 1000, 1500, 2000, 3000];
 const WORK_SECONDS_MIN: f64 = 6.0;
 /// And at most: longer rounds are too few to see how they stray.
 const WORK_SECONDS_MAX: f64 = 240.0;
-/// Numbers of turns are tried in steps of this ratio.
-const STEP: f64 = 1.2;
 /// So much more time is no reason for a longer turn: noise that lasts may be there though half a minute did not show it.
 const HARDLY_MORE: f64 = 1.05;
 /// Any seed does: orders are balanced whatever it is.
@@ -34,19 +33,6 @@ pub struct Costs {
     pub between_seconds: f64,
     /// By how much a scenario's figure strays from round to round by its provisioning, where that is known.
     pub provisioning_spread: f64,
-}
-
-/// What is to be reached.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wanted {
-    /// Half of an interval's width, a fraction.
-    pub half_width: f64,
-    /// Its confidence.
-    pub confidence: f64,
-    /// Fewer rounds claim nothing.
-    pub rounds_min: u32,
-    /// More are not allowed.
-    pub rounds_max: u32,
 }
 
 /// What a study says itself, so that it is not chosen.
@@ -88,12 +74,6 @@ pub fn choose(noise: &MachineNoise, costs: &Costs, wanted: &Wanted, said: &Said)
     hardly_more.min_by(|a, b| {
         (a.turn_milliseconds, a.seconds).partial_cmp(&(b.turn_milliseconds, b.seconds)).expect("times are numbers")
     })
-}
-
-/// From the first to the last, both included.
-fn steps(first: u32, last: u32) -> Vec<u32> {
-    let next = |now: &u32| Some(((f64::from(*now) * STEP) as u32).max(now + 1)).filter(|next| *next < last);
-    std::iter::successors(Some(first), next).chain((last > first).then_some(last)).collect()
 }
 
 /// How many rounds of these turns it takes, and how long.

@@ -247,6 +247,12 @@ impl Contents {
         self.figures(phase, metric, &|run| run.metrics.get(metric).copied())
     }
 
+    /// As [`Contents::values`], of each trial's run of this number alone.
+    pub fn values_of_run(&self, metric: &str, number: u32) -> Vec<Vec<Option<f64>>> {
+        let figure = |run: &RunRow| run.metrics.get(metric).copied().filter(|_| run.run == number);
+        self.figures(Phase::Main, metric, &figure)
+    }
+
     /// As [`Contents::values_in`], of a figure that is worked out from a run's metrics, and that no claim rests on.
     pub fn worked_out(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
         self.figures(phase, "", figure)

@@ -9,10 +9,12 @@ use crate::{answer, failed, safety, tails, tuning};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::repetitions::PrecisionCost;
 use analysis::row::Row;
 use analysis::view::{Part, View};
 use ledger::model::Mode;
 use observe::durability::Class;
+use stats::repetitions::Repetitions;
 use std::collections::BTreeMap;
 
 /// Speeds from so much of the first one's on are told by what they lack.
@@ -307,10 +309,16 @@ fn found(part: &Part) -> String {
     format!("; a true difference of {size} would be found in 8 of 10 such studies")
 }
 
+/// A new study whose trials have a better length.
+pub fn new_study(cheaper: &Repetitions) -> String {
+    let Repetitions { runs, rounds, seconds } = *cheaper;
+    format!("a new study with `--set design.runs={runs} --rounds {rounds}` takes {}", about(seconds))
+}
+
 /// What would change it: more rounds by a command, or none. `command` makes one of a number of rounds and the seconds they take.
 pub fn what_would_change_it(
     parts: &[&Part],
-    more: Option<MoreRounds>,
+    (more, cost): (Option<MoreRounds>, Option<&PrecisionCost>),
     command: impl Fn(usize) -> String,
 ) -> Option<String> {
     if parts.iter().all(|part| matches!(part.advice(), Advice::Unmeasured | Advice::NoneAllowed)) {
@@ -344,5 +352,7 @@ pub fn what_would_change_it(
         |half_width| format!("narrows intervals to ±{}", percent(half_width)),
     );
     let time = seconds.map_or_else(String::new, |seconds| format!(" in {} more", about(seconds)));
-    Some(format!("What would change it: {} {what}{time}.", command(rounds)))
+    let cheaper = || cost?.cheaper(half_width?, seconds?);
+    let cheaper = cheaper().map_or_else(String::new, |cheaper| format!("; {}", new_study(&cheaper)));
+    Some(format!("What would change it: {} {what}{time}{cheaper}.", command(rounds)))
 }

@@ -11,11 +11,13 @@ use analysis::claim::{Change, Claim, Subject, Went};
 use analysis::confirmation::Confirmation;
 use analysis::health::{Cause, Health, Load};
 use analysis::orders::Orders;
+use analysis::repetitions::PrecisionCost;
 use analysis::row::Row;
 use analysis::tails::Tail;
 use analysis::view::Part;
 use ledger::model::Worse;
 use serde_json::{Value, json};
+use stats::repetitions::Straying;
 use stats::{Interaction, Swing};
 
 /// JSON Schema of all that `surefoot report --json` prints.
@@ -41,11 +43,22 @@ pub fn answer_json(input: &Input) -> Value {
         "answer": answer::answer(input),
         "warnings": warnings.collect::<Vec<_>>(),
         "failed_trials": view.failed_total,
+        "precision_cost": view.precision_cost.as_ref().map(precision_cost),
         "limits": limits::json(view),
         "workloads": view.parts.iter().map(|part| part_json(part, input)).collect::<Vec<_>>(),
         "benches": bench::benches(contents).iter().map(bench::json).collect::<Vec<_>>(),
         "probes": contents.probes,
         "machine": contents.sessions.last().map(|session| &session.machine),
+    })
+}
+
+fn precision_cost(cost: &PrecisionCost) -> Value {
+    let workload = |of: &Straying| json!({ "widest": of.widest, "within": of.components.within, "between": of.components.between });
+    json!({
+        "runs": cost.runs,
+        "setup_seconds": cost.round.setup_seconds,
+        "run_seconds": cost.round.run_seconds,
+        "workloads": cost.straying.iter().map(workload).collect::<Vec<_>>(),
     })
 }
 

@@ -21,10 +21,12 @@ pub fn shortened(labels: &[String], room: usize) -> Vec<String> {
     let by_names =
         (NAME_LETTERS_MIN..=room).rev().chain([0]).map(|length| each(labels, |label| with_names(label, length)));
     let longest = levels.iter().flat_map(|label| label.split(SEPARATOR)).map(length).max().unwrap_or(0);
+    // A level that is in no label that is too long stays whole, and one that is cut is so wherever it stands.
+    let too_long = levels.iter().filter(|label| length(label) > room);
+    let too_long: BTreeSet<&str> = too_long.flat_map(|label| label.split(SEPARATOR)).collect();
     let by_levels = (LEVEL_LETTERS_MIN..longest).rev().map(|letters| {
-        each(&levels, |label| {
-            label.split(SEPARATOR).map(|level| cut_level(level, letters)).collect::<Vec<_>>().join(SEPARATOR)
-        })
+        let cut = |level: &str| if too_long.contains(level) { cut_level(level, letters) } else { level.to_string() };
+        each(&levels, |label| label.split(SEPARATOR).map(cut).collect::<Vec<_>>().join(SEPARATOR))
     });
     let by_ends = heads(room)
         .flat_map(|head| [&levels[..], labels].map(|whole| each(whole, |label| cut_after(label, room, head))));
@@ -137,7 +139,9 @@ mod tests {
         assert_eq!(shortened(&labels, 21), ["ext4 · O_…CT · 1 · on", "ext4 · fsync · 1 · on"]);
         assert_eq!(shortened(&labels, 11)[0].chars().count(), 11);
         let engines = ["reiserfs · sqlite", "jfs · sqlite", "jfs · postgres"];
-        assert_eq!(shortened(&owned(&engines), 14), ["re…fs · sqlite", "jfs · sqlite", "jfs · po…es"]);
+        assert_eq!(shortened(&owned(&engines), 14), ["re…fs · sqlite", "jfs · sqlite", "jfs · postgres"]);
+        let caches = ["xfs · noatime · 28MB · on", "ext3 ordered · atime · 28MB · off"];
+        assert_eq!(shortened(&owned(&caches), 25), [caches[0], "ex…d · atime · 28MB · off"]);
     }
 
     #[test]

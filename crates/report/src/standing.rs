@@ -1,7 +1,7 @@
 //! How far a study has come.
 
 use crate::words::counted;
-use analysis::elapsed::seconds_up;
+use analysis::elapsed::{of_a_round, seconds_up};
 use ledger::model::{Contents, Phase, Session, Trial, TrialState};
 use ledger::reasons::NO_IMAGES;
 use settings::quantity::format_seconds;
@@ -23,6 +23,8 @@ pub struct Standing {
     pub is_running: bool,
     /// Time in which trials that have ended were under way, failed and repeated ones too. Those that take turns are so at the same time.
     pub seconds: f64,
+    /// What a main round of all scenarios takes; none where no trial of one has ended.
+    pub round_seconds: Option<f64>,
 }
 
 impl Standing {
@@ -53,6 +55,7 @@ impl Standing {
             state,
             is_running,
             seconds: seconds_up(spans.collect()),
+            round_seconds: of_a_round(contents).map(|round| round.all),
         }
     }
 
@@ -61,6 +64,9 @@ impl Standing {
         let analysis = &contents.study.analysis;
         let place = if self.rounds == 0 && self.screen_rounds > 0 {
             format!("screen {} of {}", self.screen_rounds, analysis.screen_rounds)
+        } else if self.rounds > analysis.rounds_max {
+            // Broken off, and then asked for fewer.
+            format!("{} begun ({} wanted)", counted(self.rounds.into(), "round"), analysis.rounds_max)
         } else if analysis.rounds_min == analysis.rounds_max {
             format!("round {} of {}", self.rounds, analysis.rounds_max)
         } else {

@@ -15,6 +15,8 @@ use crate::{bench, brief, errors, faults, labels, limits, reproduce, safety, scr
 use analysis::advice::{Advice, Against, MoreRounds};
 use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// Lines on a terminal of a hundred columns.
 pub const LINES_MAX: usize = 12;
@@ -27,7 +29,9 @@ const RESERVE: f64 = 1.2;
 /// Letters of why a trial failed.
 const FAILURE_LETTERS: usize = 120;
 /// Letters of a scenario's name: as many as leave the table its room.
-const NAME_LETTERS: [usize; 4] = [36, 28, 22, 16];
+static NAME_LETTERS: [usize; 5] = [36, 28, 25, 22, 16];
+/// Rather than names of fewer letters than the first three of these, so many rows are enough.
+const ROWS_ENOUGH: usize = 4;
 
 /// Where the answer's study and files are, as far as whoever shows it knows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,11 +58,16 @@ pub fn summary(input: &Input, place: &Place, width: usize, colour: bool) -> Stri
     let shown = |colour: bool, room: Room| document::terminal(&blocks(input, place, room), width, colour);
     let is_short = |text: &str| text.lines().count() <= LINES_MAX;
     let is_narrow = |text: &str| text.lines().all(|line| line.chars().count() <= width);
-    let rooms = || (1..=ROWS_MAX).rev().flat_map(|rows| NAME_LETTERS.map(|name_letters| Room { rows, name_letters }));
-    let texts = || rooms().map(|room| (room, shown(false, room)));
+    let of_rows = |rows: RangeInclusive<usize>, letters: &'static [usize]| {
+        rows.rev().flat_map(move |rows| letters.iter().map(move |letters| Room { rows, name_letters: *letters }))
+    };
+    let rooms = || of_rows(1..=ROWS_MAX, &NAME_LETTERS);
+    let with_text = |room| (room, shown(false, room));
+    let mut all = of_rows(ROWS_ENOUGH..=ROWS_MAX, &NAME_LETTERS[..3]).chain(rooms()).map(with_text);
+    let whole = all.find(|(_, text)| is_short(text) && is_narrow(text));
     // Words without a space, such as a long path, are not broken: then it is as short as it can be, and wider.
-    let whole = texts().find(|(_, text)| is_short(text) && is_narrow(text));
-    let found = whole.or_else(|| texts().filter(|(_, text)| is_short(text)).nth(NAME_LETTERS.len() - 1));
+    let short = || rooms().map(with_text).filter(|(_, text)| is_short(text));
+    let found = whole.or_else(|| short().nth(NAME_LETTERS.len() - 1));
     let least = Room { rows: 1, name_letters: NAME_LETTERS[NAME_LETTERS.len() - 1] };
     shown(colour, found.map_or(least, |(room, _)| room))
 }
@@ -110,7 +119,9 @@ fn choice(parts: &[&Part], (input, view): (&Input, &View), place: &Place, room: 
     list.extend(how_sure(parts, view));
     list.extend(parts.iter().filter_map(|part| tail(part, room)).next());
     list.extend(parts.iter().filter_map(|part| faults::against_the_pick(part)).next());
-    list.extend(advice::what_would_change_it(parts, more, |rounds| command(input, place, rounds, more)));
+    list.extend(advice::what_would_change_it(parts, (more, view.precision_cost.as_ref()), |rounds| {
+        command(input, place, rounds, more)
+    }));
     list
 }
 
@@ -177,10 +188,18 @@ fn fastest(part: &Part) -> Option<&String> {
     part.measured().find(|row| !row.control).map(|row| &row.label)
 }
 
+/// Short names of all; those of the table's rows are as long as there is room for them alone, where none then looks like another.
 fn names(part: &Part, rows: &[&Row], room: Room) -> Names {
-    let marked: Vec<String> = rows.iter().map(|row| brief::short_label(part, &row.marked()).to_string()).collect();
-    let short = labels::shortened_with_marks(&marked, room.name_letters);
-    rows.iter().zip(short).map(|(row, short)| (row.label.clone(), short)).collect()
+    let short = |rows: &[&Row]| -> Names {
+        let marked: Vec<String> = rows.iter().map(|row| brief::short_label(part, &row.marked()).to_string()).collect();
+        let short = labels::shortened_with_marks(&marked, room.name_letters);
+        rows.iter().zip(short).map(|(row, short)| (row.label.clone(), short)).collect()
+    };
+    let all = short(rows);
+    let mut longer = all.clone();
+    longer.extend(short(&rows[..rows.len().min(room.rows)]));
+    let different = |names: &Names| names.values().collect::<BTreeSet<_>>().len();
+    if different(&longer) == different(&all) { longer } else { all }
 }
 
 fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room)) -> Table {

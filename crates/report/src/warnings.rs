@@ -5,9 +5,10 @@ mod answers;
 mod power_cuts;
 mod runs;
 
+use crate::advice;
 use crate::input::Counting;
 use crate::labels;
-use crate::number::{figure, percent, percent_signed, ratio_precise, span};
+use crate::number::{about, figure, percent, percent_signed, ratio_precise, span};
 use crate::words::{Words as _, first_of, one_or_more, some_of};
 use analysis::changed::Changed;
 use analysis::claim::Claim;
@@ -264,7 +265,13 @@ fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
     let half_width = part.judgement.half_width_max.filter(|half_width| *half_width > view.precision)?;
     let (found, wanted) = (percent(half_width), percent(view.precision));
     let needed = part.judgement.rounds_needed.map_or_else(String::new, |rounds| {
-        format!(", at this spread about {} are needed", one_or_more(rounds, "round"))
+        let to_go = rounds.saturating_sub(part.rounds_compared());
+        let cheaper = view.precision_cost.as_ref().and_then(|cost| {
+            let going_on = cost.seconds(to_go);
+            let cheaper = cost.cheaper(view.precision, going_on)?;
+            Some(format!(" ({} more; {})", about(going_on), advice::new_study(&cheaper)))
+        });
+        format!(", at this spread about {} are needed{}", one_or_more(rounds, "round"), cheaper.unwrap_or_default())
     });
     let reason = contents.last_of_rounds().and_then(|session| session.reason.as_deref());
     Some(Warning {
@@ -277,7 +284,7 @@ fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
         remedy: if part.is_closed {
             CLOSED
         } else {
-            "Run the same command again with a larger `--time` or `--rounds`; a quieter machine, or shorter trials in more rounds, cost less."
+            "Run the same command again with a larger `--time` or `--rounds`; on a quieter machine fewer are enough."
         },
         brief: None,
     })

@@ -20,6 +20,7 @@ pub mod nonparametric;
 pub mod observations;
 pub mod outliers;
 pub mod power;
+pub mod repetitions;
 pub mod screening;
 pub mod shape;
 pub mod shares;

@@ -16,6 +16,7 @@ use crate::limits::limits;
 use crate::looks::Answer;
 use crate::orders::orders;
 use crate::parity::{Behind, Rule, Standing, behind};
+use crate::repetitions::PrecisionCost;
 use crate::row::{Row, Stalls, centre};
 use crate::screening::Progress;
 use crate::shapes::{hold_back, hold_back_new};
@@ -53,6 +54,7 @@ impl View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
             limits: limits(contents, details, alpha),
+            precision_cost: PrecisionCost::of(&parts, contents),
             parts,
             screen,
             confidence: settings.confidence,

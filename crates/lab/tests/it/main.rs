@@ -7,6 +7,7 @@ mod groups;
 mod members;
 mod power_cuts;
 mod probe;
+mod repetitions;
 mod screened;
 mod screening;
 mod simulated;

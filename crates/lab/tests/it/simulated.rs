@@ -26,6 +26,10 @@ pub struct Simulated {
     pub errors: Vec<(String, f64)>,
     /// Standard deviation of a trial on the log scale.
     pub noise: f64,
+    /// Standard deviation of a run within its trial, on the log scale.
+    pub run_noise: f64,
+    /// Seconds that each run takes by the simulated clock, beside what its trial takes; 0: its trial's are its own.
+    pub run_seconds: f64,
     /// Linear drift per trial on the log scale: a machine that gets slower has a negative one.
     pub drift: f64,
     /// Standard deviation, on the log scale, of what disturbs all trials alike that are up at the same time.
@@ -79,13 +83,24 @@ impl Simulated {
         self.spell * radius * (std::f64::consts::TAU * random.fraction()).cos()
     }
 
-    fn value(&self, spec: &TrialSpec) -> f64 {
+    /// Normally distributed, with mean 0 and standard deviation 1, from two purposes.
+    fn normal(&self, spec: &TrialSpec, purposes: [u64; 2]) -> f64 {
+        let [radius, angle] = purposes.map(|purpose| self.uniform(spec, purpose));
+        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    fn value(&self, spec: &TrialSpec, run: u32) -> f64 {
         let speed = self.speeds.iter().find(|(word, _)| spec.scenario.contains(word.as_str()));
-        let normal = (-2.0 * self.uniform(spec, 1).ln()).sqrt() * (std::f64::consts::TAU * self.uniform(spec, 2)).cos();
+        let of_run = if self.run_noise > 0.0 {
+            let purpose = 5 + 2 * u64::from(run);
+            self.run_noise * self.normal(spec, [purpose, purpose + 1])
+        } else {
+            0.0
+        };
         let drift = self.drift * f64::from(self.trials);
         let effects = self.effects.iter().filter(|(word, _)| spec.scenario.contains(word.as_str()));
         let speed = speed.map_or(1000.0, |(_, speed)| *speed) * effects.map(|(_, effect)| effect).product::<f64>();
-        speed * (self.noise * normal + drift + self.disturbance()).exp()
+        speed * (self.noise * self.normal(spec, [1, 2]) + of_run + drift + self.disturbance()).exp()
     }
 
     fn trial(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> End {
@@ -104,7 +119,7 @@ impl Simulated {
         }
         let stalls = spec.scenario.contains(&self.stalls.0) && self.uniform(spec, 4) < self.stalls.1;
         for run in 0..spec.warm_up_runs + spec.runs {
-            let value = if stalls && run == spec.warm_up_runs { 0.0 } else { self.value(spec) };
+            let value = if stalls && run == spec.warm_up_runs { 0.0 } else { self.value(spec, run) };
             let metric = Metric::named(self.metric.clone(), "1/s".into(), Direction::More);
             let share =
                 self.errors.iter().find(|(word, _)| spec.scenario.contains(word.as_str())).map(|(_, share)| share);
@@ -113,10 +128,11 @@ impl Simulated {
                 run,
                 warm_up: run < spec.warm_up_runs,
                 started: self.clock,
-                seconds: self.trial_seconds,
+                seconds: if self.run_seconds > 0.0 { self.run_seconds } else { self.trial_seconds },
                 metrics: counted.into_iter().flatten().chain([metric.at(value)]).collect(),
                 ..Run::default()
             }));
+            self.clock += self.run_seconds;
         }
         End::Finished
     }

@@ -184,4 +184,8 @@ fn one_of_each_is_no_plural() {
     (contents.study.analysis.rounds_min, contents.study.analysis.rounds_max) = (1, 1);
     let said = report::Standing::of(&contents, false).words(&contents);
     assert!(said.starts_with("1 scenario, round 1 of 1, 1 trial finished, 0 failed, "), "{said}");
+    // A study that was broken off in its second round, and then asked for one: "round 2 of 1".
+    contents.trials[0].round = 1;
+    let said = report::Standing::of(&contents, false).words(&contents);
+    assert!(said.starts_with("1 scenario, 2 rounds begun (1 wanted), 1 trial finished"), "{said}");
 }

@@ -435,14 +435,14 @@ fn two_dozen_scenarios_with_long_names() {
     check(
         &study((0..24).map(row).collect()),
         expect![[r#"
-            ext4 · O…C · 8192 · 23, ext4 · O…C · 8192 · 22, ext4 · O…C · 8192 · 21, ext4 · O…C · 8192 · 20 or 4
-              others: none of them is ruled out as the fastest. Choosing ext4 · O…C · 8192 · 23 costs at most
-              15.8 %. Not the 16 others: they have 98 to 99.2 % of its speed.
-            transactions per second           mean, 1/s  95 % interval  against the first  after a power cut
-            ext4 · O…C · 8192 · 23                1,022      984–1,061                  1  keeps all
-            ext4 · O…C · 8192 · 0 (baseline)        999      962–1,038  0.98× (0.92–1.04)  keeps all
-            ext4 · O…C · 8192 · 22                1,021      983–1,060  1.00× (0.94–1.07)  keeps all
-            ext4 · O…C · 8192 · 21                1,020      982–1,059  1.00× (0.94–1.06)  keeps all
+            ext4 · O_D…NC · 8192 · 23, ext4 · O_D…NC · 8192 · 22, ext4 · O_D…NC · 8192 · 21, ext4 · O_D…NC ·
+              8192 · 20 or 4 others: none of them is ruled out as the fastest. Choosing ext4 · O_D…NC · 8192 ·
+              23 costs at most 15.8 %. Not the 16 others: they have 98 to 99.2 % of its speed.
+            transactions per second              mean, 1/s  95 % interval  against the first  after a power cut
+            ext4 · O_D…NC · 8192 · 23                1,022      984–1,061                  1  keeps all
+            ext4 · O_D…NC · 8192 · 0 (baseline)        999      962–1,038  0.98× (0.92–1.04)  keeps all
+            ext4 · O_D…NC · 8192 · 22                1,021      983–1,060  1.00× (0.94–1.07)  keeps all
+            ext4 · O_D…NC · 8192 · 21                1,020      982–1,059  1.00× (0.94–1.06)  keeps all
             How sure: 95 %, over 8 rounds; a true difference of 34.4 % would be found in 8 of 10 such studies.
             What would change it: `surefoot run fs.toml --rounds 12` narrows intervals to ±5 % in 56 min more.
             20 more rows, 1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply

@@ -1,6 +1,7 @@
 //! `surefoot plan STUDY`: what a study would do; touches nothing.
 
 mod claims;
+mod measured;
 mod members;
 mod order;
 
@@ -31,11 +32,17 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     let plan = &loaded.plan;
     let refused = requirements::refused(plan, &loaded.work).into_iter().map(|(label, error)| (label, in_words(&error)));
     let refused: Vec<(String, String)> = refused.collect();
-    let more = [without_root(plan), short_budget(plan), short_room(&loaded), without_effect(&args.run)];
+    let (measured, other) = match measured::find(&loaded) {
+        Ok(measured) => (measured, None),
+        Err(other) => (None, Some(other)),
+    };
+    let more = [without_root(plan), short_budget(plan), short_room(&loaded), without_effect(&args.run), other];
     let notes: Vec<String> = warnings(plan).into_iter().chain(more.into_iter().flatten()).collect();
     let lists = [("left out", &left_out), ("missing", &missing), ("refused", &refused)];
     if args.run.json {
-        println!("{:#}", json(&loaded, source::room(&loaded.work), &lists, &notes));
+        let mut plan = json(&loaded, source::room(&loaded.work), &lists, &notes);
+        plan["measured"] = measured.map_or(serde_json::Value::Null, |measured| measured.json());
+        println!("{plan:#}");
         return Ok(Status::Answered);
     }
     println!("{}: {}\n", plan.name, plain(&plan.question));
@@ -51,6 +58,9 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         println!("  {}{mark} · {}", scenario.label, durability.class.words());
     }
     totals(&loaded, source::room(&loaded.work));
+    if let Some(measured) = &measured {
+        println!("measured:   {}", measured.words(plan.design.rounds_min));
+    }
     print_members(args, plan)?;
     for note in &notes {
         println!("note:       {}", plain(note));
@@ -74,7 +84,6 @@ fn without_root(plan: &Plan) -> Option<String> {
 /// Options that say how a study is run, and nothing of what is measured.
 fn without_effect(run: &RunArgs) -> Option<String> {
     let options = [
-        ("--results", run.study.results.is_some()),
         ("--retry-failed", run.retry_failed),
         ("--accept-changes", run.accept_changes),
         ("--pairing", run.pairing.is_some()),

@@ -104,6 +104,18 @@ fn a_built_in_study_is_called_by_its_name_and_every_other_command_is_kept() {
         !world.surefoot(&words).status(0).stderr.contains("nothing was measured: quick.surefoot had all of it")
     };
     assert_eq!(["1", "2", "1"].map(has_measured), [true, true, false]);
+    // A plan goes on from what there is, or says that `run` would not.
+    let plan =
+        |more: &[&str]| world.surefoot(&[&["plan", "quick", "--only", "ext4"][..], &set, more].concat()).status(0);
+    plan(&rounds("5")).says("measured:   2 rounds in quick.surefoot; each took ").says(", so 3 more take about ");
+    let measured = plan(&["--json"]).json()["measured"].clone();
+    assert!(
+        measured["rounds"] == 2 && measured["round_seconds"].as_f64().is_some_and(|seconds| seconds > 0.1),
+        "{measured}"
+    );
+    plan(&["--set", "workload.oltp.range_size=101"])
+        .says("quick.surefoot holds the study `quick` as it was asked for otherwise");
+    assert_eq!(plan(&["--results", "elsewhere.surefoot", "--json"]).json()["measured"], serde_json::Value::Null);
     let ledger = world.surefoot(&["report", "quick.surefoot", "--json"]).json()["ledger"].clone();
     let asked = ledger["study"]["asked"].as_array().expect("what was asked").clone();
     let rounds: Vec<&str> = asked.iter().filter_map(|asked| asked["overrides"][3].as_str()).collect();
