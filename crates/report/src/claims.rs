@@ -79,11 +79,12 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
                     "{a} against {b} is open ({interval}){averaged}: {tail}, so means alone do not decide."
                 );
             }
-            // An interval is one comparison's; the verdict answers for all of them together.
-            let corrected = if claim.low > 1.0 || claim.high < 1.0 {
-                ", which is not enough among so many comparisons"
-            } else {
-                ""
+            // An interval is one comparison's; the verdict answers for all of them together, and for all looks.
+            let is_one_sided = claim.low > 1.0 || claim.high < 1.0;
+            let corrected = match part.judgement.claims.len() {
+                _ if !is_one_sided => String::new(),
+                1 => format!(", and a claim of this answer takes {}", percent(1.0 - part.alpha)),
+                _ => ", which is not enough among so many comparisons".into(),
             };
             let range = range_words(claim, part);
             format!(

@@ -93,6 +93,18 @@ fn inconclusive() {
     );
 }
 
+/// The only comparison: it is open by the level of a first answer, and not as there were many.
+#[test]
+fn shown_at_the_interval_s_confidence_and_not_at_the_answer_s() {
+    let rows = vec![Row::new("ext4", &rounds(1000.0, 0.08, 0)), Row::new("xfs", &rounds(1089.0, 0.08, 3))];
+    let mut input = fixture::input(&study(rows));
+    input.details.tails.clear();
+    let answer = report::answer(&input).join("\n");
+    let open =
+        "xfs against ext4 is open: from 0.5 % faster to 18.0 % faster (95 %, and a claim of this answer takes 97.5 %).";
+    assert!(answer.contains(open), "{answer}");
+}
+
 #[test]
 fn real_but_negligible() {
     let rows = vec![Row::new("ext4", &rounds(1000.0, 0.002, 0)), Row::new("xfs", &rounds(1012.0, 0.002, 3))];
