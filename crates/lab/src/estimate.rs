@@ -269,8 +269,11 @@ pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
     })
 }
 
-/// Whether the data of a scenario fit into the memory that its trials have.
+/// Whether the data of a scenario fit into the memory that its trials have. Never where the load goes past the page cache (`direct`).
 pub fn fits_into_memory(scenario: &PlannedScenario) -> bool {
+    if scenario.parameters.get("direct").is_some_and(|direct| *direct == true) {
+        return false;
+    }
     let guest = (!scenario.guest.is_empty()).then(|| guest::memory_bytes(&scenario.guest));
     let machine = Some(observe::machine::memory_bytes()).filter(|bytes| *bytes > 0);
     let limit = [guest, scenario.memory_bytes, machine].into_iter().flatten().min();

@@ -406,6 +406,10 @@ fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
     let limits: BTreeMap<&str, (&Scenario, f64)> = limits.collect();
     let share = |run: &RunRow| {
         let (scenario, memory) = limits.get(counting.trials[&run.trial].scenario.as_str())?;
+        // Past the page cache no memory holds what is read.
+        if scenario.settings["workload"]["direct"] == true {
+            return None;
+        }
         // In older files what the whole disk of a folder held, which they tell by how much that grew.
         if scenario.settings["storage"]["device"] == "dir" && run.metrics.contains_key("space_grown_bytes") {
             return None;

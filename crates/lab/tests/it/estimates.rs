@@ -131,6 +131,11 @@ fn data_fit_into_the_memory_that_there_is() {
     scenario.parameters.insert("size".into(), (1_u64 << 20).into());
     scenario.memory_bytes = Some(1 << 19);
     assert!(!fits_into_memory(scenario));
+    // `plan` said of a load past the page cache that only its flushes reach the device.
+    scenario.memory_bytes = None;
+    assert!(fits_into_memory(scenario));
+    scenario.parameters.insert("direct".into(), true.into());
+    assert!(!fits_into_memory(scenario));
 }
 
 /// Such runs counted as long as `time`, which counts for nothing. At a rate they last by the clock.

@@ -396,4 +396,7 @@ fn data_are_held_against_the_memory_that_there_was() {
     // Of 64 GB a filesystem may have 59 for files, of which 47 are filled: 12 GB of data do not fit into 10.
     let limited = serde_json::json!({ "memory_bytes": 10e9, "storage": storage(0.8) });
     assert_eq!(said(limited, 59e9), 0);
+    // Of a load past the page cache it was said that its reads come from there.
+    let through = |direct: bool| serde_json::json!({ "storage": storage(0.0), "workload": { "direct": direct } });
+    assert_eq!((said(through(false), 1e9), said(through(true), 1e9)), (1, 0));
 }
