@@ -3,13 +3,17 @@
 use crate::cli::Surefoot;
 use crate::failure::{Failure, Status};
 use anyhow::Context as _;
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
 use std::path::Path;
 
-/// Prints a shell's completions.
+/// Prints a shell's completions, of the verbs that help shows: clap would offer the hidden ones, too.
 pub fn completions(shell: Shell) -> Result<Status, Failure> {
-    clap_complete::generate(shell, &mut Surefoot::command(), "surefoot", &mut std::io::stdout());
+    let all = Surefoot::command();
+    let shown: Vec<Command> = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect();
+    let command = Command::new("surefoot").version(env!("SUREFOOT_VERSION")).disable_help_subcommand(true);
+    let mut command = command.subcommands(shown);
+    clap_complete::generate(shell, &mut command, "surefoot", &mut std::io::stdout());
     Ok(Status::Answered)
 }
 

@@ -416,7 +416,12 @@ fn doctor_sees_root_and_filesystems() {
 #[test]
 fn completions_and_man_pages_come_from_the_same_words() {
     let world = World::new();
-    world.surefoot(&["completions", "bash"]).status(0).says("--skip-missing");
+    for shell in ["bash", "zsh", "fish"] {
+        let text = world.surefoot(&["completions", shell]).status(0).stdout;
+        assert!(text.contains("skip-missing"), "{shell}");
+        // Verbs that surefoot starts itself were offered beside the others.
+        assert!(!text.contains("guest-init") && !text.contains("worker"), "{shell}");
+    }
     world.surefoot(&["man", "man"]).status(0);
     let page = std::fs::read_to_string(world.path().join("man/surefoot-run.1")).expect("a page for run");
     // As man pages write `--skip-missing`, with what the help says of it.
