@@ -41,6 +41,21 @@ pub fn why_blocks(plan: &Plan, room: Room) -> Option<String> {
     })
 }
 
+/// Why nothing takes turns where the study leaves it open and [`why_blocks`] has no reason.
+pub fn why_whole(plan: &Plan) -> &'static str {
+    let load = |scenario: &PlannedScenario| workloads::settings(&scenario.workload, &scenario.parameters);
+    let loads: Vec<_> = plan.scenarios.iter().filter_map(load).collect();
+    if groups::largest(plan) <= 1 {
+        "no workload has two scenarios"
+    } else if loads.iter().any(|load| load.run_seconds().is_some()) {
+        "all runs of a trial together are no longer than a turn"
+    } else if loads.iter().any(|load| load.goes_in_parts()) {
+        "a trial has one run, as `design.runs` says"
+    } else {
+        "no load can be cut into turns by time"
+    }
+}
+
 /// Why the scenarios of a plan can't be up at the same time, in groups neither; none: they can.
 pub fn why_not(plan: &Plan, room: Room) -> Option<String> {
     let of = |scenario: &PlannedScenario| -> Option<&'static str> {
@@ -84,6 +99,14 @@ pub fn places(plan: &Plan, work: &Work) -> Result<Vec<Work>, sandbox::work::Erro
 /// The length of a turn: as it was chosen when the study began, else as the study says.
 pub fn turn_seconds(plan: &Plan) -> f64 {
     plan.drawn.turns.map_or(plan.design.turn_seconds, |chosen| f64::from(chosen.turn_milliseconds) / 1000.0)
+}
+
+/// The length of a scenario's turns, where that is a matter of time: of runs that [`cut`] leaves whole, theirs.
+pub fn turn_seconds_of(plan: &Plan, scenario: &PlannedScenario) -> Option<f64> {
+    let seconds = run_seconds(scenario)?;
+    let turn = turn_seconds(plan).max(seconds * f64::from(plan.design.runs) / TURNS_MAX);
+    let is_chosen = plan.drawn.turns.is_some_and(|chosen| chosen.turns.is_some());
+    Some(if is_chosen { turn } else { turn.min(seconds) })
 }
 
 /// A trial's specification, whose runs are turns: by time where the load is a matter of it, else as they are.

@@ -107,6 +107,29 @@ fn what_leaves_its_writes_to_the_kernel_takes_no_turns_by_itself() {
     assert_eq!(of("[workload.block-io]", "order = \"turns\"").0, Order::Turns, "the study says so");
 }
 
+/// Of one scenario alone and of short runs `plan` said that no load can be cut into turns by time.
+#[test]
+fn who_could_take_turns_and_does_not_is_told_why() {
+    let of =
+        |design: &str, load: &str| turns::why_whole(&plan(&text(&["ext4"], design).replace("[workload.null]", load)));
+    assert_eq!(of("control = false", "[workload.oltp]"), "no workload has two scenarios");
+    let brief = "[workload.oltp]\ntime = \"200ms\"";
+    assert_eq!(of("runs = 5", brief), "all runs of a trial together are no longer than a turn");
+    assert_eq!(of("", "[workload.tree]"), "no load can be cut into turns by time");
+}
+
+/// Turns of a second, as the study says, were told of runs of half a second and of loads that have no time.
+#[test]
+fn turns_are_no_longer_than_a_run() {
+    let of = |load: &str| {
+        let plan = plan(&text(&["ext4"], "runs = 5").replace("[workload.null]", load));
+        turns::turn_seconds_of(&plan, &plan.scenarios[0])
+    };
+    assert_eq!(of("[workload.oltp]\ntime = \"500ms\""), Some(0.5));
+    assert_eq!(of("[workload.oltp]\ntime = \"20s\""), Some(1.0));
+    assert_eq!(of("[workload.tree]"), None);
+}
+
 /// Who had a trial in which round and group, with its figure's bits and how often.
 type Trials = BTreeMap<(String, u32, Option<u32>), (TrialState, usize)>;
 

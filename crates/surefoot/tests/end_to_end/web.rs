@@ -96,7 +96,7 @@ fn parts_of_a_log_are_turns_of_which_each_goes_on_where_the_last_ended() {
     let load = "[workload.http-replay]\nlog = \"site.log\"\nrequests_per_run = 50\nconnections = 3\n";
     let text = study("\"storage.filesystem\" = [\"ext4\", \"xfs\"]", load) + "runs = 3\n";
     world.write("s.toml", text);
-    world.surefoot(&["plan", "s.toml"]).status(0).says("turns of");
+    world.surefoot(&["plan", "s.toml"]).status(0).says("turns of a run each, up to 2 scenarios at once");
     world.surefoot(&["run", "s.toml"]).status(0);
     let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
     let runs = json["ledger"]["runs"].as_array().expect("runs");
