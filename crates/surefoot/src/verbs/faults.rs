@@ -35,8 +35,10 @@ pub fn run(args: &FaultsArgs) -> Result<Status, Failure> {
 
 fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     let named = case.parse::<Case>();
-    named
-        .map_err(|error| Failure::new(Status::BadStudy, error).hint("the report names cases, where the disk fails"))?;
+    named.map_err(|error| {
+        Failure::new(Status::BadStudy, error)
+            .hint("the HTML report names cases, at its examples: `surefoot report RESULTS --html FILE`")
+    })?;
     let scenario = loaded.plan.scenarios.iter().find(|scenario| scenario.label == label).ok_or_else(|| {
         let all: Vec<&str> = loaded.plan.scenarios.iter().map(|scenario| &*scenario.label).collect();
         Failure::new(Status::BadStudy, anyhow!("the study has no scenario `{label}`"))

@@ -200,6 +200,7 @@ fn what_can_not_be_measured_is_said() {
     let replay = ["faults", "s.toml", "--scenario", "x", "--replay"];
     let beside = [&replay[..], &["flush-error@1/remount", "--results", "x.surefoot"]].concat();
     world.surefoot(&beside).status(2).says("`--results` has no effect with `--replay`");
-    world.surefoot(&[&replay[..], &["flush-error@1"]].concat()).status(2).says("names no case");
+    let said = world.surefoot(&[&replay[..], &["flush-error@1"]].concat()).status(2);
+    said.says("names no case").says("the HTML report names cases");
     world.surefoot(&[&replay[..], &["flush-error@1/restart"]].concat()).status(2).says("no scenario `x`");
 }

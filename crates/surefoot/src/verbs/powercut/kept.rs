@@ -23,7 +23,8 @@ const LOOK_MILLISECONDS: u16 = 200;
 /// Brings a state up in the kernel that it was measured in.
 pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failure> {
     let image = state.parse::<Image>().map_err(|error| {
-        Failure::new(Status::BadStudy, error).hint("the report names states, at its findings after a power cut")
+        Failure::new(Status::BadStudy, error)
+            .hint("the HTML report names states, at what was found: `surefoot report RESULTS --html FILE`")
     })?;
     let kept = Kept::find(work, scenario).map_err(explained)?;
     if kept.is_of_guest() {
