@@ -97,7 +97,7 @@ fn explain(what: &str) -> Option<String> {
         return Some(about("workload", kind.name, [kind.summary, kind.example], kind.settings) + &metrics(kind));
     }
     if let Some(kind) = services::kind(what.strip_prefix("service.").unwrap_or(what)) {
-        return Some(about("service", kind.name, [kind.summary, kind.example], kind.settings));
+        return Some(about("service", kind.name, [kind.summary, kind.example], kind.settings) + &as_factor(kind.name));
     }
     if let Some((name, help)) = storage::DEVICES.iter().find(|(name, _)| *name == what) {
         return Some(format!("device {name}: {help}\nIts settings are those of [storage]: surefoot list storage\n"));
@@ -112,6 +112,13 @@ fn explain(what: &str) -> Option<String> {
     }
     out.push_str("Its settings are those of [storage]: surefoot list storage\n");
     Some(out)
+}
+
+/// How a server's own settings are varied, which no list has.
+fn as_factor(service: &str) -> String {
+    format!(
+        "\neach of its own settings can be a factor, below [factors]:\n  \"service.{service}.settings.NAME\" = [LEVEL, LEVEL]\n"
+    )
 }
 
 /// What a workload's runs are measured by with its defaults, for limits and tables; what the answer is about comes first. Of `command` a

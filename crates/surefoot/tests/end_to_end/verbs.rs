@@ -149,6 +149,11 @@ fn every_kind_explains_itself() {
         let table = format!("workload.{}", row["name"].as_str().expect("a name"));
         world.surefoot(&["list", &table]).status(0).says(&format!("settings of [{table}]"));
     }
+    for row in listed["services"].as_array().expect("rows") {
+        let name = row["name"].as_str().expect("a name");
+        let factor = format!("\"service.{name}.settings.NAME\" = [");
+        world.surefoot(&["list", name]).status(0).says("  settings = a table").says(&factor);
+    }
     for row in listed["devices"].as_array().expect("rows") {
         let name = row["name"].as_str().expect("a name");
         world.surefoot(&["list", name]).status(0).says(row["summary"].as_str().expect("words"));
