@@ -47,6 +47,8 @@ impl StopDecision {
 impl fmt::Display for StopDecision {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
+            // Of `rounds_min = 1`, too: the study may end with this round.
+            StopDecision::TooFewRounds { rounds: 1, needed: 2 } => write!(f, "of one round no difference has a width"),
             StopDecision::TooFewRounds { rounds, needed } => write!(f, "{rounds} of at least {needed} rounds"),
             StopDecision::Continue { half_width, of } if *half_width > 1.0 => {
                 write!(f, "{of} is not known within 100 % yet")

@@ -204,6 +204,18 @@ fn one_that_fails_is_no_precision_of_the_others() {
     assert!(!enough_to_pick(&pairs, &[0, 1, 2], &RULES).is_enough());
 }
 
+/// A study of one round, as `--rounds 1` asks for it, was told to have two at least.
+#[test]
+fn of_one_round_no_width_is_known() {
+    let after = |count: usize, rounds_min: u32| {
+        let rounds = rounds(&[1000.0, 1100.0], &[]).split_off(6 - count);
+        enough(&observations(rounds, true), &Rules { rounds_min, rounds_max: 6, ..RULES }).to_string()
+    };
+    assert_eq!(after(1, 1), "of one round no difference has a width");
+    assert_eq!(after(1, 6), "1 of at least 6 rounds");
+    assert_eq!(after(3, 4), "3 of at least 4 rounds");
+}
+
 #[test]
 fn where_nothing_is_left_to_compare_no_precision_is_reached() {
     let alone = factorial(0.1, &[0, 1, 2]);
