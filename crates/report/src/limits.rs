@@ -100,6 +100,9 @@ pub fn lead(view: &View) -> Option<String> {
 /// How sure that is.
 pub fn how_sure(view: &View) -> Option<String> {
     let rounds = view.limits.iter().filter_map(|held| held.centre).map(|centre| centre.count).min()?;
+    if rounds == 1 {
+        return Some("How sure: not known. What was measured in one round has no interval.".into());
+    }
     let together =
         if view.limits.len() > 1 { format!(", for all {} limits together", view.limits.len()) } else { String::new() };
     Some(format!("How sure: {}, over {}{together}.", percent(view.confidence), counted(rounds as u64, "round")))
