@@ -269,7 +269,7 @@ pub fn outgrown(scenario: &PlannedScenario) -> Option<String> {
     })
 }
 
-/// Whether the data of a scenario fit into the memory that its trials have. Never where the load goes past the page cache (`direct`).
+/// Whether the data of a scenario fit into the memory that its trials have, and the load does not go past the page cache.
 pub fn fits_into_memory(scenario: &PlannedScenario) -> bool {
     if scenario.parameters.get("direct").is_some_and(|direct| *direct == true) {
         return false;

@@ -196,8 +196,8 @@ pub struct PowercutArgs {
     /// Which study, and how
     #[command(flatten)]
     pub run: RunArgs,
-    /// Serve one state that was found, mounted to look at until Enter is pressed; of a guest kernel's, make a copy to look
-    /// at; the HTML report names states
+    /// Serve one state that was found, mounted to look at until Enter is pressed; of a guest kernel's, make a copy to
+    /// look at; the HTML report names states
     #[arg(long, value_name = "STATE", requires = "scenario", group = "look")]
     pub replay: Option<String>,
     /// Write the log of what the disk was told to a file, as the kernel's dm-log-writes has it; logs are kept of scenarios that
@@ -216,8 +216,8 @@ pub struct FaultsArgs {
     /// Which study, and how
     #[command(flatten)]
     pub run: RunArgs,
-    /// Run one case again and tell what was done, what came of it and what server and kernel said; the HTML report names
-    /// cases
+    /// Run one case again and tell what was done, what came of it and what server and kernel said; the HTML report
+    /// names cases
     #[arg(long, value_name = "CASE", requires = "scenario")]
     pub replay: Option<String>,
     /// Of which scenario

@@ -116,9 +116,8 @@ fn explain(what: &str) -> Option<String> {
 
 /// How a server's own settings are varied, which no list has.
 fn as_factor(service: &str) -> String {
-    format!(
-        "\neach of its own settings can be a factor, below [factors]:\n  \"service.{service}.settings.NAME\" = [LEVEL, LEVEL]\n"
-    )
+    let factor = format!("\"service.{service}.settings.NAME\" = [LEVEL, LEVEL]");
+    format!("\neach of its own settings can be a factor, below [factors]:\n  {factor}\n")
 }
 
 /// What a workload's runs are measured by with its defaults, for limits and tables; what the answer is about comes first. Of `command` a
