@@ -91,6 +91,9 @@ impl Standing {
 
     /// How many are done; of several studies the numbers are those of no fleet.
     pub fn summary(&self) -> String {
+        if self.members == 0 {
+            return "no member's results lie here yet: it is the folder that they have as --results".into();
+        }
         let studies: BTreeSet<&String> = self.starts.iter().map(|start| &start.study).collect();
         let mixed = match studies.len() {
             0 | 1 => String::new(),
@@ -206,6 +209,14 @@ mod tests {
         };
         assert_eq!(summary(vec![start("a", 1), start("a", 2)]), "2 of 2 members have all their rounds");
         assert!(summary(vec![start("a", 1), start("b", 2)]).contains("they are of 2 studies"));
+    }
+
+    /// A folder of something else was said to have "0 of 0 members" with all their rounds.
+    #[test]
+    fn a_folder_without_members_is_no_fleet_that_is_done() {
+        let (starts, queue, unreadable) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let said = Standing { starts, queue, silence: None, unreadable, members: 0 }.summary();
+        assert!(said.starts_with("no member's results lie here yet"), "{said}");
     }
 
     #[test]
