@@ -141,8 +141,9 @@ fn slowness(scenario: &PlannedScenario) -> f64 {
 /// A run's length, roughly; 0 where nothing is known of it.
 pub fn run_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
-    // What lasts by the clock lasts as long anywhere.
-    let slowness = if load.is_by_the_clock() { 1.0 } else { slowness(scenario) };
+    // What lasts by the clock lasts as long anywhere, and what may end before its time no longer.
+    let is_timed = load.is_by_the_clock() || load.may_end_sooner();
+    let slowness = if is_timed { 1.0 } else { slowness(scenario) };
     let runs = f64::from(plan.design.warm_up_runs) + f64::from(plan.design.runs);
     load.estimate().run_seconds * slowness / if load.runs_share_work() { runs } else { 1.0 }
 }

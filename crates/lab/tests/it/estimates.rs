@@ -118,6 +118,18 @@ fn a_run_of_so_many_transactions_takes_nobody_knows_how_long() {
     assert_eq!(unknown("time = \"1s\""), 0);
 }
 
+/// Five times as long in a guest, as of what ends by itself, `plan` had counted runs that `time` ends at the latest.
+#[test]
+fn a_run_that_may_end_sooner_lasts_no_longer_than_its_time_in_a_guest() {
+    let seconds = |load: &str| {
+        let mut plan = plan(&with(&format!("[workload.oltp]\n{load}"), ""));
+        plan.scenarios[0].bench = study::Bench::Guest;
+        run_seconds(&plan, &plan.scenarios[0])
+    };
+    assert_eq!(seconds("time = \"10s\"\ntransactions = 10000"), 10.0);
+    assert_eq!(seconds("time = \"10s\""), 10.0);
+}
+
 /// By a limit that is larger than the machine any data fitted.
 #[test]
 fn data_fit_into_the_memory_that_there_is() {
