@@ -100,7 +100,7 @@ fn uses_device_mapper(settings: &StorageSettings) -> bool {
 /// The host's mapper is one for all namespaces: a kill between two calls would leave a device there.
 fn of_device_mapper(settings: &StorageSettings) -> Option<Missing> {
     let what = "device-mapper set-ups are made in the guest kernel only: on the host they could outlive a killed trial";
-    uses_device_mapper(settings).then(|| Missing::new(what, "bench = \"guest\""))
+    uses_device_mapper(settings).then(|| Missing::new(what, "use bench = \"guest\""))
 }
 
 /// What this machine lacks to make a filesystem and mount it on any device: kernel support, programs.
@@ -192,7 +192,7 @@ mod tests {
             StorageSettings { stripe: 2, ..StorageSettings::default() },
             StorageSettings { delay_read: 0.01, ..StorageSettings::default() },
         ] {
-            assert!(missing(&asked).iter().any(|missing| missing.remedy == "bench = \"guest\""));
+            assert!(missing(&asked).iter().any(|missing| missing.remedy == "use bench = \"guest\""));
         }
     }
 
