@@ -5,6 +5,7 @@
 use crate::Error;
 use crate::schema::{beside, resolved};
 use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,11 @@ impl Lock {
         let opened = |source| Error::Open { path: ledger.into(), source };
         let deadline = Instant::now() + TAKE_TIME_MAX;
         loop {
-            let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(opened)?;
+            let file = match open(&path) {
+                // Another run made it since it was looked for.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && Instant::now() < deadline => continue,
+                found => found.map_err(opened)?,
+            };
             match file.try_lock() {
                 // An earlier holder may have removed the file between our opening and our locking it.
                 Ok(()) if is_at(&file, &path) => return Ok(Lock { _file: file, path }),
@@ -48,10 +53,22 @@ impl Drop for Lock {
     }
 }
 
+/// Opens a lock, or makes it. A pipe of its name would be waited for, which no signal ends, and the file that a link names would be made there.
+fn open(path: &Path) -> io::Result<File> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_file() => File::options().create(true).truncate(false).write(true).open(path),
+        Ok(_) => Err(io::Error::other(format!("its lock {} is no plain file: remove that", path.display()))),
+        Err(_) => File::options().create_new(true).write(true).open(path),
+    }
+}
+
 /// Whether a conductor writes this ledger now.
 pub fn is_held(ledger: &Path) -> bool {
+    let path = path_of(ledger);
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     // Shared, so that two who ask at once do not take each other for a writer.
-    File::open(path_of(ledger)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let is_taken = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    is_file && File::open(path).is_ok_and(is_taken)
 }
 
 /// The lock of a ledger, whichever of its names it is called by.

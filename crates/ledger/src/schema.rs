@@ -152,9 +152,13 @@ pub fn climb(connection: &mut Connection, path: &Path, found: i64) -> Result<(),
     transaction.commit().map_err(failed)
 }
 
-/// Refuses a folder, of which SQLite only says that the disk failed.
+/// Refuses a folder, of which SQLite only says that the disk failed, and a pipe or device, for which it waits.
 pub fn require_file(path: &Path) -> Result<(), Error> {
-    if path.is_dir() { Err(Error::Folder(path.into())) } else { Ok(()) }
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Err(Error::Folder(path.into())),
+        Ok(found) if !found.is_file() => Err(Error::NotALedger(path.into())),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a file begins as ours do, whatever its name (sqlite.org/fileformat2.html, 1.3: the header).

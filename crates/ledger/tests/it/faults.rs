@@ -102,6 +102,29 @@ fn a_second_writer_is_refused_until_the_first_is_done() {
     Writer::create_or_open(&path).expect("the next may");
 }
 
+/// In a folder of several users, `status` and `run` waited for ever, and no signal ended them.
+#[test]
+fn a_pipe_beside_or_in_place_of_a_ledger_is_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, pipe) = (folder.path().join("s.surefoot"), folder.path().join("pipe.surefoot"));
+    drop(begun(&path));
+    let lock = folder.path().join("s.surefoot.lock");
+    assert!(Command::new("mkfifo").args([&pipe, &lock]).status().expect("coreutils are there").success());
+    assert!(!ledger::is_held(&path));
+    Reader::open_untouched(&path).expect("it is read");
+    assert!(matches!(Reader::open_untouched(&pipe), Err(Error::NotALedger(_))));
+    assert!(matches!(Writer::create_or_open(&pipe), Err(Error::NotALedger(_))));
+    let Err(Error::Open { source, .. }) = Writer::create_or_open(&path) else { panic!("the lock is a pipe") };
+    assert!(source.to_string().contains("s.surefoot.lock is no plain file"), "{source}");
+    // A link of somebody else's would have a file made wherever it leads.
+    std::fs::remove_file(&lock).expect("removed");
+    std::os::unix::fs::symlink(folder.path().join("made"), &lock).expect("linked");
+    assert!(matches!(Writer::create_or_open(&path), Err(Error::Open { .. })));
+    assert!(!folder.path().join("made").exists());
+    std::fs::remove_file(&lock).expect("removed");
+    Writer::create_or_open(&path).expect("nothing is in the way");
+}
+
 #[test]
 fn a_folder_that_may_not_be_written() {
     let folder = tempfile::tempdir().expect("a folder");
