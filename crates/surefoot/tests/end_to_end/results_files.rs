@@ -227,6 +227,25 @@ fn what_is_no_file_is_no_study_to_be_read() {
     world.surefoot(&["status", "pipe.toml"]).status(2).says("no results file pipe.surefoot");
 }
 
+/// In a folder where others write, root's page had gone over any file that somebody's link named.
+#[test]
+fn a_page_is_not_written_where_a_link_of_another_user_leads() {
+    let world = measured();
+    let (page, precious) = (world.path().join("s.html"), world.path().join("precious"));
+    world.write("precious", "dear");
+    std::fs::remove_file(&page).expect("the run wrote it");
+    std::os::unix::fs::symlink(&precious, &page).expect("linked");
+    std::os::unix::fs::lchown(&page, Some(65_534), None).expect("root may");
+    let says = "s.html is a symbolic link of user 65534";
+    world.surefoot(&["report", "s.surefoot", "--html", "s.html"]).status(2).says(says).says("name another file");
+    world.surefoot(&["run", "s.toml", "--quiet"]).status(2).says(says);
+    assert_eq!(std::fs::read(&precious).expect("there"), b"dear");
+    // One's own is no trap.
+    std::os::unix::fs::lchown(&page, Some(0), None).expect("root may");
+    world.surefoot(&["report", "s.surefoot", "--html", "s.html"]).status(0);
+    assert!(std::fs::read(&precious).expect("there").starts_with(b"<!DOCTYPE html>"));
+}
+
 /// As a fleet's folder of results may be, beside what one machine measured.
 #[test]
 fn a_study_is_found_beside_a_folder_of_its_name() {
