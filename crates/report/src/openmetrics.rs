@@ -4,6 +4,7 @@
 //! has 0); `_low` and `_high` for the ends of its interval; `_trials` for how many there were. Labels are the study, the workload, the
 //! scenario and the levels of its factors. Names and labels that the format can't have are changed to such that it can.
 
+use crate::document::printable;
 use crate::input::Input;
 use crate::number::percent;
 use analysis::exported::means;
@@ -124,6 +125,7 @@ fn plain(name: &str) -> String {
     name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_")
 }
 
+/// Other control characters have no escape, and would steer a terminal that shows the text.
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable(&text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -172,6 +172,16 @@ fn a_mean_is_called_what_it_is() {
     assert!(openmetrics.contains(help), "{openmetrics}");
 }
 
+/// An escape sequence in a label of somebody's results file had steered the terminal.
+#[test]
+fn openmetrics_has_no_control_characters() {
+    let mut contents = two_metrics().contents;
+    contents.study.name = "a\u{1b}[2J\u{9b}31m\nb\"".into();
+    let text = openmetrics(&report::Input::new(contents, report::input::Details::default()));
+    assert!(text.contains("study=\"a\u{fffd}[2J\u{fffd}31m\\nb\\\"\""), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+}
+
 #[test]
 fn a_count_of_zero_has_a_mean_and_no_interval() {
     let mut contents = fixture::contents(&small());
