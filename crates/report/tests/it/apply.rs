@@ -221,6 +221,18 @@ fn what_a_fill_wrote_is_no_data_of_the_load() {
     assert_eq!(data(0.5).as_deref(), Some("1.1GiB of it"));
 }
 
+/// An override and an isolate had shown a command in another order than a shell would read it in.
+#[test]
+fn what_is_to_be_run_is_shown_in_the_order_of_its_letters() {
+    let input = input(|contents| {
+        for trial in &mut contents.trials {
+            trial.commands[0] = "mkfs.ext4 -q $DEVICE \u{202e}# \u{2066}rm -rf /".into();
+        }
+    });
+    let text = applied(&input, "ext4");
+    assert!(text.contains("\nmkfs.ext4 -q /dev/DEVICE \u{fffd}# \u{fffd}rm -rf /\n"), "{text}");
+}
+
 /// A trial that failed before its server was up tells no version.
 #[test]
 fn a_trial_that_finished_is_read_before_one_that_failed() {
