@@ -224,6 +224,8 @@ fn placed(command: &str) -> String {
         let name = &after[..end];
         text.push_str(before);
         text.push_str(&match name {
+            // A value of the study's, such as a label in quotes.
+            name if !name.starts_with(|c: char| c.is_ascii_uppercase()) => format!("${name}"),
             "MOUNT" => MOUNT_POINT.into(),
             name if name.contains("DEVICE") || name.ends_with("LOG") => format!("/dev/{name}"),
             name => format!("{MOUNT_POINT}-{}", name.to_lowercase()),
@@ -333,5 +335,13 @@ mod tests {
             "mount -t xfs -o nosuid,nodev $DEVICE $MOUNT".into(),
         ]);
         assert_eq!(made.make, ["mkfs.xfs -q -f /dev/DEVICE"]);
+    }
+
+    /// A label had a mount point in it.
+    #[test]
+    fn a_value_of_the_study_is_no_variable() {
+        for label in ["'$(date)'", "'pa$s'", "'$1'", "'a$ b'"] {
+            assert_eq!(placed(&format!("mkfs.xfs -L {label} $DEVICE")), format!("mkfs.xfs -L {label} /dev/DEVICE"));
+        }
     }
 }

@@ -73,10 +73,11 @@ pub(crate) fn command_line(program: &str, arguments: &[impl AsRef<OsStr>]) -> St
     std::iter::once(program.to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell must see it; variables (`$DEVICE`) stay variables.
+/// A word as a shell must see it; variables (`$DEVICE`), which are in capitals, stay variables.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+$".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    let are_ours = word.split('$').skip(1).all(|name| name.starts_with(|c: char| c.is_ascii_uppercase()));
+    if !word.is_empty() && word.chars().all(plain) && are_ours {
         word.to_string()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
@@ -94,8 +95,9 @@ mod tests {
 
     #[test]
     fn words_are_quoted_for_a_shell() {
-        let words = ["-O", "^extents,^64bit", "a b", "it's", "$DEVICE", ""];
-        assert_eq!(command_line("mkfs", &words), r"mkfs -O '^extents,^64bit' 'a b' 'it'\''s' $DEVICE ''");
+        let words = ["-O", "^extents,^64bit", "a b", "it's", "$DEVICE", "", "logdev=$LOG,a", "pa$s", "$1", "a$"];
+        let expected = r"mkfs -O '^extents,^64bit' 'a b' 'it'\''s' $DEVICE '' logdev=$LOG,a 'pa$s' '$1' 'a$'";
+        assert_eq!(command_line("mkfs", &words), expected);
     }
 
     #[test]
