@@ -86,8 +86,9 @@ pub fn prepare_cache(path: &Path) -> Result<(), Error> {
         std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
     }
     let _ = std::fs::remove_file(&partial);
-    let file =
-        OpenOptions::new().write(true).create_new(true).open(&partial).map_err(Error::file("create", &partial))?;
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(image::IMAGE_MODE).open(&partial);
+    let file = opened.map_err(Error::file("create", &partial))?;
     file.set_len(CACHE_BYTES).map_err(Error::file("create", &partial))?;
     let words = ["-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"];
     let words: Vec<&std::ffi::OsStr> = words.iter().map(std::ffi::OsStr::new).chain([partial.as_os_str()]).collect();
@@ -129,7 +130,7 @@ mod tests {
         let path = folder.path().join("cache.img");
         prepare_cache(&path).expect("made");
         let made = path.metadata().expect("there");
-        assert_eq!(made.len(), CACHE_BYTES);
+        assert_eq!((made.len(), made.mode() & 0o7777), (CACHE_BYTES, 0o600));
         assert!(made.blocks() * 512 < 1 << 30, "{} blocks", made.blocks());
         prepare_cache(&path).expect("there already");
         assert_eq!(path.metadata().expect("there").ino(), made.ino());

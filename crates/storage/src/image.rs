@@ -13,15 +13,18 @@ use crate::loop_device;
 use crate::refusal::Refusal;
 use crate::settings::StorageSettings;
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Marks a folder whose images are ours to overwrite.
 pub(crate) const MARKER: &str = ".surefoot-images";
+
+/// What a load wrote stays in them, such as a dump that only its owner may read.
+pub(crate) const IMAGE_MODE: u32 = 0o600;
 
 /// A killed trial lets go of its images within this time.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
@@ -130,7 +133,14 @@ pub(crate) fn open(image: &Path) -> Result<File, Error> {
     if data.nlink() != 1 {
         return Err(refuse("has more than one name (hard links), so that it may be somebody's file"));
     }
-    if is_private(&data) { Ok(file) } else { Err(refuse("belongs to another user, or may be written to by others")) }
+    if !is_private(&data) {
+        return Err(refuse("belongs to another user, or may be written to by others"));
+    }
+    // An earlier surefoot made them so that everybody could read the load's data.
+    if data.mode() & 0o7777 != IMAGE_MODE {
+        file.set_permissions(Permissions::from_mode(IMAGE_MODE)).map_err(Error::file("protect", image))?;
+    }
+    Ok(file)
 }
 
 /// Locks an image for as long as the file is open, be that by a loop device: two trials would each format it under the other.
@@ -240,8 +250,9 @@ pub(crate) fn verify_size(image: &Path, expected: u64) -> Result<(), Error> {
 }
 
 fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), Error> {
-    let file =
-        OpenOptions::new().write(true).create_new(true).mode(0o644).open(path).map_err(Error::file("create", path))?;
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(IMAGE_MODE).open(path);
+    let file = opened.map_err(Error::file("create", path))?;
     linux::no_copy_on_write(&file);
     // First as a whole, so that it lies in few pieces; tmpfs and others that can't are written all the same.
     if let Err(error) = linux::allocate(&file, bytes)
@@ -379,6 +390,19 @@ mod tests {
             mode(path, before);
         }
         prepare_image(&image, MIB, &NEVER).expect("ours again");
+    }
+
+    /// A dump that only root may read could be read by everybody once it had been loaded.
+    #[test]
+    fn what_a_load_wrote_is_read_by_its_user_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("images/device-1048576.img");
+        for _ in 0..2 {
+            prepare_image(&image, MIB, &NEVER).expect("made, then found");
+            assert_eq!(image.metadata().expect("there").mode() & 0o7777, 0o600);
+            // As an earlier surefoot left it.
+            std::fs::set_permissions(&image, Permissions::from_mode(0o644)).expect("ours");
+        }
     }
 
     #[test]

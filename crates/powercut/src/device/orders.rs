@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Bytes that a disk may write whole or not at all.
@@ -114,7 +115,10 @@ fn say(answer: &Answer, orders: &mut impl BufRead, answers: &mut impl Write) -> 
 /// Mounts the disk, and serves it in a thread that nobody waits for: the process ends it.
 fn start(options: &Options) -> Result<Shared, Error> {
     let log = options.log.as_ref().map(|log| {
-        let file = File::create(&log.path).map_err(Error::file("create", &log.path))?;
+        let mut options = File::options();
+        // It holds all that the load writes, and may be kept.
+        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&log.path);
+        let file = opened.map_err(Error::file("create", &log.path))?;
         Ok((file, log.bytes_max))
     });
     let log = log.transpose()?;
