@@ -2,13 +2,16 @@
 
 use super::Error;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(super) const FILE: &str = ".surefoot-lock";
+
+/// Whoever may open it may hold it (flock(2)), and the note in it has a command line.
+const MODE: u32 = 0o600;
 
 /// A holder that was killed lets go within this time, and so do its trial's processes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -57,7 +60,7 @@ impl Holder {
 pub(super) fn take(folder: &Path, holder: &Holder) -> Result<Option<File>, Error> {
     let path = folder.join(FILE);
     let mut options = OpenOptions::new();
-    let opened = options.read(true).write(true).create(true).mode(0o644).custom_flags(libc::O_NOFOLLOW).open(&path);
+    let opened = options.read(true).write(true).create(true).mode(MODE).custom_flags(libc::O_NOFOLLOW).open(&path);
     let mut file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -67,6 +70,10 @@ pub(super) fn take(folder: &Path, holder: &Holder) -> Result<Option<File>, Error
         // Without a name it is one that was removed.
         if is_at(&file, folder) { Err(error) } else { Ok(()) }
     })?;
+    // One that an earlier surefoot made; without a name it may be anybody's.
+    if is_at(&file, folder) {
+        file.set_permissions(Permissions::from_mode(MODE)).map_err(Error::file("protect", &path))?;
+    }
     let began = Instant::now();
     while !try_lock(&file).map_err(Error::file("lock", &path))? {
         let found = read(&mut file);

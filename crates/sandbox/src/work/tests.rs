@@ -50,6 +50,19 @@ fn who_can_get_no_lock_is_not_told_of_another_owner() {
     assert!(!lock::try_lock(&other).expect("it has locks"));
 }
 
+/// Any user of the machine could hold it, and keep runs off in the name of one that had ended.
+#[test]
+fn nobody_else_can_open_the_lock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lock = folder.path().join(lock::FILE);
+    for _ in 0..2 {
+        drop(Work::own(folder.path(), &holder()).expect("free"));
+        assert_eq!(lock.metadata().expect("there").mode() & 0o7777, 0o600);
+        // As an earlier surefoot left it.
+        std::fs::set_permissions(&lock, Permissions::from_mode(0o644)).expect("ours");
+    }
+}
+
 #[test]
 fn a_folder_that_was_removed_or_replaced_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
