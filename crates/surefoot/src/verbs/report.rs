@@ -8,9 +8,9 @@ use anyhow::anyhow;
 use ledger::Reader;
 use nix::unistd::{AccessFlags, access, geteuid};
 use report::{Asked, FleetReport, Format, Make};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// Shows or exports a results file.
@@ -251,8 +251,8 @@ pub fn write_page(target: &Path, page: &str) -> Result<(), Failure> {
     std::fs::write(target, page).map_err(|error| cannot_write(target, error))
 }
 
-/// Refuses to write over results, into a folder that is not there, where the answer goes, what this user may not write, and where another
-/// user's link leads.
+/// Refuses to write over results, into a folder that is not there, where the answer goes, what this user may not write, and what
+/// another user laid there.
 pub fn require_writable(target: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(target)?;
     let has_folder = absolute.parent().is_some_and(Path::is_dir);
@@ -260,8 +260,8 @@ pub fn require_writable(target: &Path) -> Result<(), Failure> {
         anyhow!("standard output has the answer, and what is asked for beside it goes to a file")
     } else if ledger::has_our_mark(target) {
         anyhow!("{} is a results file, and is not written over", target.display())
-    } else if let Some(user) = links_owner(target).filter(|user| ![0, geteuid().as_raw()].contains(user)) {
-        anyhow!("{} is a symbolic link of user {user}, who could lead to any file", target.display())
+    } else if let Some(trap) = trap(target) {
+        anyhow!("{} is {trap}, and is not written to", target.display())
     } else if target.is_dir() || !has_folder {
         let what = if target.is_dir() { "it is a folder" } else { "its folder is not there" };
         anyhow!("cannot write {}: {what}", target.display())
@@ -274,9 +274,16 @@ pub fn require_writable(target: &Path) -> Result<(), Failure> {
     Err(Failure::new(Status::BadStudy, error).hint("name another file"))
 }
 
-/// Whose link it is, if it is one. Root's are those of `/dev/stdout` and its like.
-fn links_owner(target: &Path) -> Option<u32> {
-    target.symlink_metadata().ok().filter(Metadata::is_symlink).map(|found| found.uid())
+/// What another user laid there: a link leads to any file, and a pipe holds up whoever writes. Root's are `/dev/stdout` and its like.
+fn trap(target: &Path) -> Option<String> {
+    let found = target.symlink_metadata().ok()?;
+    let is_others = ![0, geteuid().as_raw()].contains(&found.uid());
+    let what = match found.file_type() {
+        kind if kind.is_symlink() => "symbolic link",
+        kind if kind.is_fifo() => "pipe",
+        _ => return None,
+    };
+    is_others.then(|| format!("a {what} of user {}", found.uid()))
 }
 
 /// What came of writing: a full disk's, or the results'.

@@ -240,6 +240,12 @@ fn a_page_is_not_written_where_a_link_of_another_user_leads() {
     world.surefoot(&["report", "s.surefoot", "--html", "s.html"]).status(2).says(says).says("name another file");
     world.surefoot(&["run", "s.toml", "--quiet"]).status(2).says(says);
     assert_eq!(std::fs::read(&precious).expect("there"), b"dear");
+    // A pipe would be waited for once all is measured.
+    let pipe = world.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    std::os::unix::fs::chown(&pipe, Some(65_534), None).expect("root may");
+    let says = "pipe is a pipe of user 65534, and is not written to";
+    world.surefoot(&["report", "s.surefoot", "--html", "pipe"]).status(2).says(says);
     // One's own is no trap.
     std::os::unix::fs::lchown(&page, Some(0), None).expect("root may");
     world.surefoot(&["report", "s.surefoot", "--html", "s.html"]).status(0);
