@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 /// The worst and how often it came: "lost in 3 of 120 cases", "told, or nothing, in 120 cases".
 pub fn cell(found: &FaultsFound) -> String {
     match found.worst() {
-        None => "no case".into(),
+        None if found.possible == 0 => "nothing to strike".into(),
+        None => "no case tried".into(),
         Some(worst @ (Consequence::Nothing | Consequence::Told | Consequence::Stopped)) => {
             format!("{} at worst, in {}", worst.words(), counted(found.cases, "case"))
         }
@@ -38,6 +39,21 @@ fn silent(found: &FaultsFound) -> Option<String> {
     Some(format!("{} of {cases} cases, and nobody said so ({})", words.join(" and "), names.join(", ")))
 }
 
+/// Why nothing is known of a scenario without a case, in words; none: some case was tried.
+fn untried(found: &FaultsFound) -> Option<String> {
+    let why: String = match found.cases {
+        0 if found.possible == 0 => "its load made no request that such a fault strikes".into(),
+        0 if found.ended_early => "the search ended before its first case".into(),
+        0 if found.is_complete => "no request was left to be struck".into(),
+        0 => format!(
+            "none of {} was tried in the time that `safety.fault_budget` gives",
+            counted(found.possible, "case")
+        ),
+        _ => return None,
+    };
+    Some(format!("nothing is known: {why}"))
+}
+
 /// Which scenarios lose or corrupt silently, in a sentence; none where no failing disk was measured.
 pub fn silent_of_all<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let rows = rows.filter(|row| !row.control);
@@ -47,9 +63,16 @@ pub fn silent_of_all<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> 
     }
     let silent = measured.iter().filter(|(_, found)| found.worst().is_some_and(Consequence::is_silent));
     let names: Vec<String> = silent.map(|(row, _)| row.marked()).collect();
+    let without = measured.iter().filter(|(_, found)| found.cases == 0);
+    let without: Vec<String> = without.map(|(row, _)| row.marked()).collect();
+    let of_others = match without.len() {
+        0 => String::new(),
+        _ => format!(" No case was tried of {}.", some_of(&without)),
+    };
     Some(match names.is_empty() {
-        true => "Nothing was lost or wrong without a word.".into(),
-        false => format!("Lost or wrong without a word: {}.", some_of(&names)),
+        true if without.len() == measured.len() => "No case was tried: nothing is known.".into(),
+        true => format!("Nothing was lost or wrong without a word.{of_others}"),
+        false => format!("Lost or wrong without a word: {}.{of_others}", some_of(&names)),
     })
 }
 
@@ -86,6 +109,9 @@ pub fn against_the_pick(part: &Part) -> Option<String> {
 pub fn sentences(part: &Part) -> Vec<String> {
     let of_row = |row: &Row| {
         let found = row.faults.as_ref()?;
+        if let Some(why) = untried(found) {
+            return Some(format!("On a failing disk, {}: {why}.", row.marked()));
+        }
         let what =
             silent(found).unwrap_or_else(|| format!("nothing was lost or wrong without a word: {}", cell(found)));
         Some(format!("On a failing disk, {}: {what}; {}.", row.marked(), explored(found)))
@@ -129,7 +155,9 @@ mod tests {
     #[test]
     fn a_cell_has_the_worst_and_how_often() {
         use Consequence::{Lost, NotBack, Nothing, Told, Wrong};
-        assert_eq!(cell(&found(&[])), "no case");
+        assert_eq!(cell(&found(&[])), "no case tried");
+        let idle = FaultsFound { possible: 0, is_complete: true, ..found(&[]) };
+        assert_eq!(cell(&idle), "nothing to strike");
         assert_eq!(cell(&found(&[("write-error", Told)])), "told at worst, in 1 case");
         assert_eq!(cell(&found(&[("write-error", Told), ("full", Nothing)])), "told at worst, in 2 cases");
         assert_eq!(cell(&found(&[("write-error", NotBack), ("full", Told)])), "does not come back in 1 of 2 cases");

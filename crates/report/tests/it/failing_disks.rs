@@ -102,6 +102,25 @@ fn the_whole_answer_has_each_scenario() {
            scenario  mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  on a failing disk             rounds"#]].assert_eq(&lines.join("\n"));
 }
 
+/// A search that reached no case had been told as one that found nothing lost or wrong.
+#[test]
+fn without_a_case_nothing_is_known() {
+    let told = found(&[("full", Consequence::Told)]);
+    let idle = FaultsFound { possible: 0, is_complete: true, ..found(&[]) };
+    let lines = |all: &[(&str, FaultsFound)]| {
+        let text = report::terminal(&input(all), 150, false);
+        text.lines().filter(|line| line.starts_with("On a failing disk")).map(str::to_string).collect::<Vec<_>>()
+    };
+    let all = lines(&[("ext4", found(&[])), ("xfs", told)]);
+    assert_eq!(
+        all[0],
+        "On a failing disk, ext4: nothing is known: none of 520 cases was tried in the time that `safety.fault_budget` gives."
+    );
+    assert!(all[1].starts_with("On a failing disk, xfs: nothing was lost or wrong without a word: told"), "{all:?}");
+    let all = lines(&[("ext4", idle)]);
+    assert_eq!(all, ["On a failing disk, ext4: nothing is known: its load made no request that such a fault strikes."]);
+}
+
 #[test]
 fn the_page_has_faults_ways_on_and_examples() {
     let page = report::html(&lossy());
