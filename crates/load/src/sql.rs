@@ -58,6 +58,8 @@ pub struct Sql {
     pub logs: &'static [&'static str],
     /// Words of statements, one after the other, that lower what a commit promises (its manual), the class that they may lower it to, and why.
     pub weakening: &'static [(&'static str, Class, &'static str)],
+    /// A statement's first word and others that it has, of what neither a script nor a schema may do, and why.
+    pub refused: &'static [(&'static str, &'static str)],
 }
 
 /// How a server is reached that surefoot did not start.

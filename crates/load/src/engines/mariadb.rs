@@ -60,6 +60,7 @@ pub static ENGINE: Engine = Engine {
             ("DEFAULT_STORAGE_ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
             ("DEFAULT_STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
         ],
+        refused: &[],
     }),
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],

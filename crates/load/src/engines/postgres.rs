@@ -61,6 +61,7 @@ pub static ENGINE: Engine = Engine {
             ("ALTER SYSTEM", Class::MayCorrupt, "the server's settings are changed amid the load"),
             ("UNLOGGED", Class::LosesAll, "such tables are empty after a crash"),
         ],
+        refused: &[],
     }),
     small_row_bytes: 230.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],

@@ -95,6 +95,11 @@ impl Files {
         if !self.has_dump && self.schema.is_empty() {
             problems.push("the tables come from `schema` or `dump`: name one".into());
         }
+        let list = parameters.engine.facts().refused;
+        for (line, statement) in &self.schema {
+            let place = format!("{}:{line}: `{}`", parameters.schema.display(), shortened(statement));
+            problems.extend(refused(statement, list).map(|why| format!("{place}: {why}")));
+        }
         for statement in self.program.statements() {
             problems
                 .extend(unsent(statement, parameters).map(|why| format!("`{}`: {why}", shortened(&statement.shown()))));
@@ -220,6 +225,9 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
             "a transaction that another's end begins is not known here as one: write COMMIT; and BEGIN;".into(),
         );
     }
+    if let Some(why) = refused(&statement.shown(), parameters.engine.facts().refused) {
+        return Some(why.into());
+    }
     let variables = statement.variables().count();
     if !is_simple && variables > PARAMS_MAX {
         return Some(format!(
@@ -263,11 +271,27 @@ fn quoted_variable(statement: &Statement, backslash_escapes: bool) -> Option<&st
     })
 }
 
-/// What a statement's words do to what the engine promises.
-pub fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
+/// Why no script and no schema may have a statement, by a list of first words with others behind them.
+fn refused(statement: &str, list: &[(&str, &'static str)]) -> Option<&'static str> {
+    let first = script::words(statement).next()?;
+    let text = spaced(statement);
+    let is_it = |words: &str| {
+        let (begin, then) = words.split_once(' ').unwrap_or((words, words));
+        begin == first && text.contains(&format!(" {then} "))
+    };
+    list.iter().find(|(words, _)| is_it(words)).map(|(_, why)| *why)
+}
+
+/// A statement's words in capitals, a blank around each.
+fn spaced(statement: &str) -> String {
     let words = statement.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_ascii_uppercase).collect();
-    let text = format!(" {} ", words.join(" "));
+    format!(" {} ", words.join(" "))
+}
+
+/// What a statement's words do to what the engine promises.
+pub fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
+    let text = spaced(statement);
     let found = engine.facts().weakening.iter().filter(|(word, ..)| text.contains(&format!(" {word} ")));
     let (word, class, why) = found.max_by_key(|(_, class, _)| *class)?;
     Some(Durability::because(*class, format!("`{}` has {word}: {why}", shortened(statement))))
@@ -417,6 +441,23 @@ mod tests {
         let texts = ["UPDATE t SET a = 1", " COMMIT AND CHAIN"].map(String::from);
         let found = unsent(&Statement::new(&texts, &mut |_: &str| None), &parameters);
         assert!(found.expect("it chains").contains("BEGIN"));
+    }
+
+    /// sqlite.org/lang_attach.html, lang_vacuum.html: the file that is named is made or changed. A trial had changed the user's own.
+    #[test]
+    fn statements_that_reach_another_file_are_refused() {
+        let is_refused = |statement: &str, engine: &Engine| refused(statement, engine.facts().refused).is_some();
+        let (postgres, sqlite) = (&postgres::ENGINE, &sqlite::ENGINE);
+        for statement in
+            ["ATTACH 'shop.db' AS shop", "-- more\nattach database ':memory:' AS m", "VACUUM main INTO 'b'"]
+        {
+            assert!(is_refused(statement, sqlite), "{statement}");
+            assert!(!is_refused(statement, postgres), "{statement}");
+        }
+        for statement in ["VACUUM", "DETACH shop", "INSERT INTO mails VALUES ('attach vacuum')", "SELECT attach FROM t"]
+        {
+            assert!(!is_refused(statement, sqlite), "{statement}");
+        }
     }
 
     #[test]
