@@ -61,6 +61,7 @@ pub static ENGINE: Engine = Engine {
             ("DEFAULT_STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
         ],
         refused: &[],
+        refused_in_schema: &[],
     }),
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],

@@ -62,6 +62,7 @@ pub static ENGINE: Engine = Engine {
             ("UNLOGGED", Class::LosesAll, "such tables are empty after a crash"),
         ],
         refused: &[],
+        refused_in_schema: &[],
     }),
     small_row_bytes: 230.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],

@@ -52,6 +52,25 @@ pub static ENGINE: Engine = Engine {
         ],
         // A path's file is the user's own, which each trial would change where no power cut is tried and no flush is counted.
         refused: &[("ATTACH", ELSEWHERE), ("VACUUM INTO", ELSEWHERE)],
+        // sqlite.org/pragma.html. Off is what `foreign_keys` is by itself, and `.dump` begins with it.
+        refused_in_schema: &[
+            ("PRAGMA AUTO_VACUUM", IS_MADE),
+            ("PRAGMA ENCODING", IS_MADE),
+            ("PRAGMA PAGE_SIZE", IS_SET),
+            ("PRAGMA JOURNAL_MODE", IS_SET),
+            ("PRAGMA SYNCHRONOUS", IS_SET),
+            ("PRAGMA CACHE_SIZE", IS_SET),
+            ("PRAGMA MMAP_SIZE", IS_SET),
+            ("PRAGMA BUSY_TIMEOUT", IS_SET),
+            ("PRAGMA FOREIGN_KEYS ON", IS_OVER),
+            ("PRAGMA FOREIGN_KEYS 1", IS_OVER),
+            ("PRAGMA FOREIGN_KEYS TRUE", IS_OVER),
+            ("PRAGMA FOREIGN_KEYS YES", IS_OVER),
+            ("PRAGMA LOCKING_MODE", IS_OVER),
+            ("PRAGMA RECURSIVE_TRIGGERS", IS_OVER),
+            ("PRAGMA TEMP_STORE", IS_OVER),
+            ("PRAGMA WAL_AUTOCHECKPOINT", IS_OVER),
+        ],
     }),
     small_row_bytes: 29.5,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
@@ -67,6 +86,12 @@ const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false
 
 const ELSEWHERE: &str =
     "it reaches a file that is not on the filesystem under test, or memory: keep all tables in one file";
+
+const IS_MADE: &str =
+    "the file is there before the schema, and keeps what it was made with: name one as `dump` that has it";
+const IS_SET: &str = "each connection sets it anew: it is a setting of [workload.sql]";
+const IS_OVER: &str =
+    "it holds for the connection that makes the tables, and for none of the load: begin the scripts with it";
 
 /// A database file begins so (sqlite.org/fileformat.html).
 const MAGIC: &[u8] = b"SQLite format 3\0";

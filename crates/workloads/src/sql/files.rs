@@ -95,10 +95,11 @@ impl Files {
         if !self.has_dump && self.schema.is_empty() {
             problems.push("the tables come from `schema` or `dump`: name one".into());
         }
-        let list = parameters.engine.facts().refused;
+        let facts = parameters.engine.facts();
         for (line, statement) in &self.schema {
             let place = format!("{}:{line}: `{}`", parameters.schema.display(), shortened(statement));
-            problems.extend(refused(statement, list).map(|why| format!("{place}: {why}")));
+            let why = [facts.refused, facts.refused_in_schema].iter().find_map(|list| refused(statement, list));
+            problems.extend(why.map(|why| format!("{place}: {why}")));
         }
         for statement in self.program.statements() {
             problems
@@ -457,6 +458,18 @@ mod tests {
         for statement in ["VACUUM", "DETACH shop", "INSERT INTO mails VALUES ('attach vacuum')", "SELECT attach FROM t"]
         {
             assert!(!is_refused(statement, sqlite), "{statement}");
+        }
+    }
+
+    /// sqlite.org/pragma.html: once the file is made, or for one connection alone. All were taken without a word.
+    #[test]
+    fn pragmas_of_a_schema_without_effect_are_refused() {
+        let why = |statement: &str| refused(statement, sqlite::ENGINE.facts().refused_in_schema).unwrap_or("");
+        assert!(why("PRAGMA main.auto_vacuum = INCREMENTAL").contains("as `dump`"));
+        assert!(why("pragma journal_mode=WAL").contains("[workload.sql]"));
+        assert!(why("PRAGMA foreign_keys(on)").contains("begin the scripts with it"));
+        for statement in ["PRAGMA foreign_keys=OFF", "PRAGMA user_version = 7", "CREATE TABLE pragma (page_size)"] {
+            assert_eq!(why(statement), "", "{statement}");
         }
     }
 
