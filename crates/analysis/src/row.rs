@@ -29,6 +29,8 @@ pub struct Row {
     pub control: bool,
     /// What a power cut may take by the settings.
     pub durability: Class,
+    /// Whether that is no promise, as what its program flushes is not known.
+    pub is_durability_unknown: bool,
     /// What a power cut was measured to take; none: that was not measured.
     pub power_cut: Option<Safety>,
     /// What a failing disk was measured to do to it; none: that was not measured.

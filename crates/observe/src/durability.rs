@@ -28,6 +28,9 @@ impl Class {
     }
 }
 
+/// The reason of a class that is no promise: what a program flushes that surefoot did not write.
+pub const UNKNOWN: &str = "what the program itself flushes is not known";
+
 /// A class and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durability {
@@ -46,6 +49,16 @@ impl Durability {
     /// A class for one reason.
     pub fn because(class: Class, reason: impl Into<String>) -> Durability {
         Durability { class, reasons: vec![reason.into()] }
+    }
+
+    /// Whether nothing is known to weaken it, and nothing that it keeps anything.
+    pub fn is_unknown(&self) -> bool {
+        self.class == Class::KeepsAcknowledged && self.reasons.iter().any(|reason| reason.ends_with(UNKNOWN))
+    }
+
+    /// The class in words, or that it is not known.
+    pub fn words(&self) -> &'static str {
+        if self.is_unknown() { UNKNOWN } else { self.class.words() }
     }
 
     /// The worse of two layers (filesystem, engine), with the reasons of the layers that decided.

@@ -146,7 +146,7 @@ fn after_a_power_cut(row: &Row) -> String {
 
 /// What the settings promise, and whether the device got what that takes.
 pub fn power_cut(row: &Row) -> String {
-    let by_settings = durability_mark(row.durability);
+    let by_settings = if row.is_durability_unknown { "not known" } else { durability_mark(row.durability) };
     match (row.breaks_promise(), row.does_not_flush()) {
         (true, _) => MARK.into(),
         (false, true) => format!("{by_settings}, {MARK}"),

@@ -14,7 +14,7 @@ mod placeholder;
 use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use metric::Extractor;
-use observe::durability::{Class, Durability};
+use observe::durability::{Class, Durability, UNKNOWN};
 use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -129,8 +129,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn durability(&self) -> Durability {
-        let reason = "`command`: what the program itself flushes is not known";
-        Durability::because(Class::KeepsAcknowledged, reason)
+        Durability::because(Class::KeepsAcknowledged, format!("`command`: {UNKNOWN}"))
     }
 
     fn estimate(&self) -> Estimate {

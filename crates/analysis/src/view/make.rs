@@ -221,6 +221,7 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         baseline: false,
         control: scenario.control,
         durability: promised,
+        is_durability_unknown: scenario.durability.is_unknown(),
         competes_in: rule.competes_in(promised, flushing.as_ref(), power_cut.as_ref()),
         power_cut,
         faults: contents.faults_of(scenario).and_then(|measured| measured.faults.clone()),

@@ -126,6 +126,7 @@ mod tests {
             baseline: false,
             control: false,
             durability: Class::KeepsAcknowledged,
+            is_durability_unknown: false,
             power_cut: None,
             faults: None,
             competes_in: None,

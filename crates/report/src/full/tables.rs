@@ -17,6 +17,7 @@ use analysis::means::{Means, is_own, metric_means};
 use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
 use ledger::model::Scenario;
+use observe::durability::UNKNOWN;
 use observe::metric::Metric;
 use stats::Verdict;
 use std::collections::BTreeMap;
@@ -103,7 +104,7 @@ fn power_cut(row: &Row) -> String {
 
 /// What the settings promise, and what the device got where that takes more.
 pub(super) fn promise(row: &Row) -> String {
-    let by_settings = row.durability.words();
+    let by_settings = if row.is_durability_unknown { UNKNOWN } else { row.durability.words() };
     match row.flushing.as_ref().filter(|flushing| flushing.is_missing) {
         Some(flushing) if row.breaks_promise() => {
             format!("{by_settings} by its settings, but {MARK}: {}", flushing.words())
@@ -197,7 +198,7 @@ pub fn durability(input: &Input) -> Block {
     let measured = |scenario: &Scenario| flushing.get(&*scenario.label).map(measured).unwrap_or_default();
     let table = Columns::of("durability", &input.contents.scenarios)
         .words("scenario", |scenario| &scenario.label)
-        .wrapped("after a power cut", |scenario| scenario.durability.class.words())
+        .wrapped("after a power cut", |scenario| scenario.durability.words())
         .wrapped("because", |scenario| scenario.durability.reasons.join("; "))
         .when(!flushing.is_empty(), |table| table.wrapped("measured", measured));
     let counted =

@@ -239,6 +239,18 @@ fn settings_that_promise_less_are_no_finding() {
     assert!(text.contains("jfs (does not flush): after a power cut, the last seconds of"), "{text}");
 }
 
+/// A program that flushes nothing had been told to keep all that it acknowledged.
+#[test]
+fn what_another_program_keeps_is_not_known() {
+    let mut input = fixture::input(&three_filesystems());
+    let jfs = input.contents.scenarios.iter_mut().find(|scenario| scenario.label == "jfs").expect("a scenario");
+    jfs.durability.reasons = vec!["`command`: what the program itself flushes is not known".into()];
+    for text in [report::terminal(&input, 130, false), report::summary(&input, &report::Place::default(), 130, false)] {
+        let has = |label: &str, words: &str| text.lines().any(|line| line.contains(label) && line.contains(words));
+        assert!(has("jfs", "not known") && !has("jfs", "keeps all") && has("xfs", "keeps all"), "{text}");
+    }
+}
+
 #[test]
 fn where_nothing_flushes_the_pick_says_it() {
     let mut input = counted(3.0);
