@@ -188,7 +188,10 @@ impl WorkloadSettings for Parameters {
 
     fn idle(&self) -> Vec<(&'static str, &'static str)> {
         let of_lmdb = ["sync", "map_size"].into_iter().filter(|_| !self.is_lmdb());
-        of_lmdb.map(|name| (name, "LMDB as `engine`")).collect()
+        // That a server has none is known of all workloads.
+        let of_sqlite = load::with_pragmas![].iter().filter(|_| self.is_lmdb());
+        let of_sqlite = of_sqlite.map(|setting| (setting.name, "SQLite as `engine`"));
+        of_lmdb.map(|name| (name, "LMDB as `engine`")).chain(of_sqlite).collect()
     }
 
     fn missing(&self) -> Vec<String> {

@@ -329,6 +329,15 @@ fn what_does_not_go_together_is_refused() {
     assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
 }
 
+/// `journal_mode` of LMDB had been compared as if its levels were two.
+#[test]
+fn a_store_has_no_settings_of_another() {
+    let idle = |engine: &str| parameters(json!({ "engine": engine })).idle();
+    assert!(idle("lmdb").contains(&("journal_mode", "SQLite as `engine`")), "{:?}", idle("lmdb"));
+    assert!(!idle("lmdb").iter().any(|(name, _)| ["sync", "map_size"].contains(name)), "{:?}", idle("lmdb"));
+    assert_eq!(idle("sqlite"), [("sync", "LMDB as `engine`"), ("map_size", "LMDB as `engine`")]);
+}
+
 /// In turns of a second, the rewrite would begin when nobody asks the store for anything.
 #[test]
 fn runs_with_a_rewrite_are_not_cut_into_turns() {
