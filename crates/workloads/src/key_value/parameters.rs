@@ -137,14 +137,14 @@ impl Parameters {
     /// What redis lacks on a machine with so many bytes of memory; 0: nobody knows.
     pub fn lacking(&self, memory: u64) -> Option<String> {
         let lacks = self.is_redis() && memory > 0 && self.data_bytes() > memory;
-        let (needed, memory) = (in_gigabytes(self.data_bytes()), in_gigabytes(memory));
+        let (needed, memory) = (rounded(self.data_bytes()), rounded(memory));
         lacks.then(|| format!("`records`: redis keeps them in memory, about {needed}, and this machine has {memory}"))
     }
 
     /// What the load itself lacks there.
     pub fn lacking_for_load(&self, memory: u64) -> Option<String> {
         let lacks = memory > 0 && self.remembered_bytes() > memory / 2;
-        let (needed, memory) = (in_gigabytes(self.remembered_bytes()), in_gigabytes(memory));
+        let (needed, memory) = (rounded(self.remembered_bytes()), rounded(memory));
         let load = format!("`records`: to know what may be read, the load itself needs {needed}");
         lacks.then(|| format!("{load}, and that is more than half of this machine's {memory}"))
     }
@@ -182,7 +182,7 @@ impl WorkloadSettings for Parameters {
                 "`field_length`: a record has {has} bytes; with etcd, records have at most {takes}";
             self.is_lmdb() && self.data_bytes() > self.map_bytes =>
                 "`map_size`: the records take about {needed}; make it larger, or load fewer `records`",
-                needed = in_gigabytes(self.data_bytes());
+                needed = rounded(self.data_bytes());
         }
     }
 
@@ -225,6 +225,7 @@ impl WorkloadSettings for Parameters {
     }
 }
 
-fn in_gigabytes(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
+fn rounded(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    if bytes < 1e9 { format!("{:.1} MB", bytes / 1e6) } else { format!("{:.1} GB", bytes / 1e9) }
 }

@@ -326,7 +326,7 @@ fn what_does_not_go_together_is_refused() {
     );
     assert_eq!(problems(json!({ "aof_rewrite": "10s" })), "`aof_rewrite` (10 s) is not within a run (`time`, 10 s)");
     let small = json!({ "engine": "lmdb", "map_size": "100MiB" });
-    assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
+    assert_eq!(problems(small), "`map_size`: the records take about 185.0 MB; make it larger, or load fewer `records`");
 }
 
 /// `journal_mode` of LMDB had been compared as if its levels were two.
