@@ -49,5 +49,11 @@ pub fn read<T>(env: &Env, act: impl FnOnce(&RoTxn) -> heed::Result<T>) -> heed::
 
 /// What can't be done.
 pub fn failed(action: &str) -> impl Fn(heed::Error) -> Error {
-    move |error| Error::engine(ENGINE.name, action, error)
+    move |error| match error {
+        // Its own words name no setting.
+        heed::Error::Mdb(heed::MdbError::MapFull) => {
+            Error::engine(ENGINE.name, action, "MDB_MAP_FULL: the data and what updates leave are more than `map_size`")
+        }
+        error => Error::engine(ENGINE.name, action, error),
+    }
 }

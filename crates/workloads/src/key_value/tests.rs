@@ -329,6 +329,14 @@ fn what_does_not_go_together_is_refused() {
     assert_eq!(problems(small), "`map_size`: the records take about 185.0 MB; make it larger, or load fewer `records`");
 }
 
+/// LMDB's own words, "Environment mapsize limit reached", are all that a short answer has.
+#[test]
+fn a_full_map_is_told_by_the_settings_name() {
+    let full = crate::lmdb::failed("load the records")(heed::Error::Mdb(heed::MdbError::MapFull));
+    let cause = std::error::Error::source(&full).expect("what LMDB says").to_string();
+    assert_eq!(cause, "MDB_MAP_FULL: the data and what updates leave are more than `map_size`");
+}
+
 /// `journal_mode` of LMDB had been compared as if its levels were two.
 #[test]
 fn a_store_has_no_settings_of_another() {
