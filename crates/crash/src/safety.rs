@@ -97,9 +97,12 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
     let name = scenario.parameters.get("engine").and_then(Value::as_str).unwrap_or("none");
     let workload = &*scenario.workload;
     let Some(engine) = engines::named(name).filter(|engine| engine.power_cuts_of.contains(&workload)) else {
-        return Some(format!(
-            "of {workload} on {name} nobody knows which commits must be there; load = \"files\" measures files that are replaced"
-        ));
+        let like = engines::named(name).and_then(|engine| engine.power_cuts_of.first());
+        let instead = like.map_or_else(
+            || "load = \"files\" measures files that are replaced".into(),
+            |like| format!("a study of `{like}` on {name} with the same settings measures what these lose"),
+        );
+        return Some(format!("of {workload} on {name} nobody knows which commits must be there; {instead}"));
     };
     if scenario.bench == study::Bench::Guest && !engine.is_embedded {
         return Some(format!(
