@@ -28,6 +28,7 @@ pub static ENGINE: Engine = Engine {
             end: Some("-- Dump completed"),
             elsewhere: &["USE ", "CREATE DATABASE "],
             beside: None,
+            undone_by: None,
             without: "name one database, without --databases",
         }],
         has_unnamed_statements: false,

@@ -31,6 +31,7 @@ pub static ENGINE: Engine = Engine {
                 marks: &[MAGIC],
                 // While a program has it open, or after a crash (sqlite.org/wal.html).
                 beside: Some("-wal"),
+                undone_by: Some(("-journal", HOT)),
                 without: "`sqlite3 FILE '.backup COPY'` makes a whole one",
                 ..DumpForm::PLAIN
             },
@@ -95,6 +96,9 @@ const IS_OVER: &str =
 
 /// A database file begins so (sqlite.org/fileformat.html).
 const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// And so does a journal that is not over; else it is gone, empty, or has zeros here (the same, The Rollback Journal).
+const HOT: &[u8] = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
 
 /// A file with the tables in it.
 pub struct Sqlite(pub Pragmas);
@@ -391,6 +395,20 @@ mod tests {
     fn open(folder: &Path, pragmas: Pragmas) -> Result<rusqlite::Connection, Error> {
         let place = Place { data_folder: folder.into(), server: None };
         Sqlite(pragmas).open_as_asked(&place)
+    }
+
+    /// Without its journal a copy has half a transaction, and may be malformed (sqlite.org/howtocorrupt.html).
+    #[test]
+    fn a_file_amid_a_transaction_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let form = ENGINE.facts().dumps.first().expect("a file of its own");
+        let told = |journal: &[u8]| {
+            std::fs::write(folder.path().join("shop.db-journal"), journal).expect("written");
+            form.lacks(&folder.path().join("shop.db"))
+        };
+        assert_eq!([&b""[..], &[0; 512]].map(told), [None, None], "as `truncate` and `persist` leave it");
+        let hot = told(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7 and pages").expect("it is hot");
+        assert!(hot.contains("shop.db-journal: `sqlite3 FILE"), "{hot}");
     }
 
     #[test]

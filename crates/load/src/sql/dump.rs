@@ -1,6 +1,8 @@
 //! Forms of dumps: how each is known by its beginning, and known to be whole by its end.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 /// A form of dump.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +17,8 @@ pub struct DumpForm {
     pub elsewhere: &'static [&'static str],
     /// A file of its name with this end has rows that it lacks; none: it has all.
     pub beside: Option<&'static str>,
+    /// A file of its name with this end, which begins so, has what it was before a transaction that did not end; none: it is whole.
+    pub undone_by: Option<(&'static str, &'static [u8])>,
     /// How the tool is asked for a dump without such a line, or such a file.
     pub without: &'static str,
 }
@@ -24,14 +28,26 @@ const FIRST_LINES: usize = 5;
 
 impl DumpForm {
     /// What the others say only where they differ from it: nothing is known of it.
-    pub const PLAIN: DumpForm = DumpForm { what: "", marks: &[], end: None, elsewhere: &[], beside: None, without: "" };
+    pub const PLAIN: DumpForm =
+        DumpForm { what: "", marks: &[], end: None, elsewhere: &[], beside: None, undone_by: None, without: "" };
 
-    /// That a part of its rows is in another file; none: nothing shows it.
+    /// That a part of its rows is in another file, or what they were before half a transaction; none: nothing shows it.
     pub fn lacks(&self, path: &Path) -> Option<String> {
-        let mut beside = path.as_os_str().to_os_string();
-        beside.push(self.beside?);
-        let has_rows = std::fs::metadata(&beside).is_ok_and(|file| file.len() > 0);
-        has_rows.then(|| format!("its latest rows are in {} alone: {}", Path::new(&beside).display(), self.without))
+        let named = |end: &str| {
+            let mut name = path.as_os_str().to_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        if let Some((end, begins)) = self.undone_by {
+            let journal = named(end);
+            if begins_with(&journal, begins) {
+                let why = "it is amid a transaction, which is undone by";
+                return Some(format!("{why} {}: {}", journal.display(), self.without));
+            }
+        }
+        let log = named(self.beside?);
+        let has_rows = std::fs::metadata(&log).is_ok_and(|file| file.len() > 0);
+        has_rows.then(|| format!("its latest rows are in {} alone: {}", log.display(), self.without))
     }
 
     /// Whether a file that begins so has this form.
@@ -52,4 +68,10 @@ impl DumpForm {
         let is_elsewhere = |line: &str| self.elsewhere.iter().any(|word| line.starts_with(word));
         head.lines().any(is_elsewhere).then(|| format!("it makes a database of its own: {}", self.without))
     }
+}
+
+/// Whether there is such a file, and it begins so.
+fn begins_with(path: &Path, begins: &[u8]) -> bool {
+    let mut head = vec![0; begins.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == begins
 }
