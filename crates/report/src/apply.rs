@@ -39,6 +39,8 @@ struct Installation {
     fstab: Vec<String>,
     /// Each file with its server.
     files: Vec<(String, Configuration)>,
+    /// Settings of the load itself that were a choice: an embedded database has no file with them.
+    of_load: Vec<String>,
     /// Servers whose settings this version can't write, each with the reason.
     unknown: Vec<String>,
     /// Commands that check it all.
@@ -121,6 +123,7 @@ impl Installation {
             sections.push((file.path.clone(), lines(&text)));
             sections.push((format!("Then, for {server}"), lines(&file.after)));
         }
+        sections.push(("Of the load itself this was chosen".into(), lines(&commented(&self.of_load))));
         sections.push((
             "Of these servers the settings stand in the results file only".into(),
             lines(&commented(&self.unknown)),
@@ -153,8 +156,30 @@ fn installation(input: &Input, scenario: &Scenario) -> Option<Installation> {
             Err(why) => made.unknown.push(format!("{service}: {why}")),
         }
     }
+    made.of_load = of_load(input, scenario);
     made.unmeasured = unmeasured(contents, scenario, trial);
     Some(made)
+}
+
+/// Settings of its load that are a choice, and in which another scenario differs, as the study has them: SQLite's `journal_mode`.
+fn of_load(input: &Input, scenario: &Scenario) -> Vec<String> {
+    let workload = &*scenario.workload;
+    let is_alike = |name: &str, value: &Value| {
+        let all = input.contents.scenarios.iter().filter(|other| other.workload == workload);
+        all.map(|other| &other.settings["workload"][name]).all(|other| other == value)
+    };
+    let shown = |name: &str, value: &Value| {
+        // A level's label has it in the unit in which it was asked for.
+        let label = scenario.levels.get(&format!("workload.{workload}.{name}"));
+        match (label, value) {
+            (Some(label), _) => label.strip_prefix(&format!("{name}=")).unwrap_or(label).to_string(),
+            (None, Value::String(text)) => text.clone(),
+            (None, value) => value.to_string(),
+        }
+    };
+    let own = scenario.settings["workload"].as_object().into_iter().flatten();
+    let chosen = own.filter(|(name, value)| (input.knowledge.is_choice)(workload, name) && !is_alike(name, value));
+    chosen.map(|(name, value)| format!("{name} = {}", shown(name, value))).collect()
 }
 
 /// The last trial of it that recorded commands, of those that finished if any did: others may lack what a server said.

@@ -203,6 +203,24 @@ fn a_setting_that_is_refused_now_is_named() {
     assert!(text.contains(said), "{text}");
 }
 
+/// Of SQLite's pragmas, which were all that was compared, nothing stood there.
+#[test]
+fn settings_of_an_embedded_database_are_named() {
+    let input = input(|contents| {
+        for (index, scenario) in contents.scenarios.iter_mut().enumerate() {
+            let (mode, bytes) = if index == 0 { ("wal", 4096) } else { ("delete", 8192) };
+            scenario.settings["workload"] =
+                json!({ "journal_mode": mode, "cache_size": bytes, "page_size": "4KiB", "threads": bytes });
+            scenario.levels.insert("workload.oltp.cache_size".into(), format!("cache_size={}KiB", bytes / 1024));
+        }
+    });
+    assert_eq!(input.contents.scenarios[0].workload, "oltp");
+    let knowledge = Knowledge { is_choice: |_, setting| setting != "threads", ..Knowledge::default() };
+    let text = applied(&input.knowing(knowledge), "ext4");
+    let own = "# Of the load itself this was chosen\n# - journal_mode = wal\n# - cache_size = 4KiB\n\n";
+    assert!(text.contains(own), "{text}");
+}
+
 /// Half of a device of 4 GiB, filled before, seemed to be the load's data.
 #[test]
 fn what_a_fill_wrote_is_no_data_of_the_load() {
