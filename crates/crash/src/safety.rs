@@ -79,6 +79,13 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
 /// Why it can't be measured what `replacements` loses in a scenario's place: the workload itself does it in another way.
 fn why_no_files(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
     let workload = &scenario.workload;
+    // An A of files would stand beside `synchronous = "off"`.
+    if let Some(engine) = scenario.parameters.get("engine").and_then(Value::as_str).and_then(engines::named) {
+        let name = engine.name;
+        return Some(format!(
+            "{workload} has its data in {name}: files that are replaced say nothing of what {name} keeps"
+        ));
+    }
     match (files(scenario), &settings.files) {
         (Files::Otherwise(why), _) => Some(format!("of {workload} no way of replacing files is the like: {why}")),
         (Files::By(own), Some(asked)) if own != asked => {

@@ -22,7 +22,8 @@ pub const SAFETY: &[Setting] = &[
     Setting::new("load", Kind::Choice(&["commits", "files"]), "commits")
         .help(
             "What is at work when power is cut: `commits`, small transactions on the workload's own database; `files`, small files \
-               that are replaced, as programs do it that keep their state in files. The latter is for any workload.",
+               that are replaced, as programs do it that keep their state in files. The latter is for any workload without a \
+               database.",
         ),
     Setting::absent("files", Kind::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]))
         .help(

@@ -252,6 +252,10 @@ fn files_are_empty_where_nobody_flushed_them_and_whole_where_a_program_did() {
     world.surefoot(&["plan", "s.toml"]).status(0).says("no way of replacing files is the like");
     world.write("s.toml", mail("message") + "files = \"rename-fsync-directory\"\n");
     world.surefoot(&["plan", "s.toml"]).status(0).says("maildir does as `rename-fsync` does");
+    // Files had kept all, beside a database that flushes nothing.
+    world.write("s.toml", format!("{SQLITE}[safety]\nload = \"files\"\n"));
+    let said = world.surefoot(&["plan", "s.toml"]).status(0);
+    assert!(said.stdout.contains("files that are replaced say nothing of what sqlite keeps"), "{}", said.stdout);
     world.write("s.toml", format!("{FILES}[workload.tree]\n[safety]\n"));
     let said = world.surefoot(&["plan", "s.toml"]).status(0);
     assert!(said.stdout.contains("load = \"files\" measures files that are replaced"), "{}", said.stdout);
