@@ -39,7 +39,7 @@ pub struct Standing {
     /// What Slurm says of each member whose task is not over.
     queue: BTreeMap<u32, String>,
     /// Why Slurm says nothing.
-    silence: Option<Error>,
+    silence: Option<String>,
     /// Files that can't be read: a name that was taken a moment ago, or a file of which there is half.
     pub unreadable: Vec<ledger::Error>,
     /// The last member's number.
@@ -52,7 +52,7 @@ pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
     let standing = Standing::of(&args.folder)?;
     let unreadable = standing.unreadable.iter().map(|error| printable(&error.to_string()));
     unreadable.for_each(|error| eprintln!("not readable yet: {error}"));
-    standing.silence.iter().for_each(|error| eprintln!("Slurm's queue does not answer: {error}"));
+    standing.silence.iter().for_each(|why| eprintln!("Slurm's queue does not answer: {}", printable(why)));
     if args.json {
         let all: Vec<serde_json::Value> = (1..=standing.members).map(|member| standing.json(member)).collect();
         println!("{:#}", serde_json::Value::Array(all));
@@ -91,6 +91,7 @@ impl Standing {
 
     /// How many are done; of several studies the numbers are those of no fleet.
     pub fn summary(&self) -> String {
+        // How many there are to be is in their files.
         if self.members == 0 {
             return "no member's results lie here yet: it is the folder that they have as --results".into();
         }
@@ -163,16 +164,25 @@ fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
 
 /// What Slurm says of each member whose task is not over, and why it says nothing; neither without Slurm, or where another scheduler
 /// started the fleet.
-fn queue(folder: &Path) -> (BTreeMap<u32, String>, Option<Error>) {
+fn queue(folder: &Path) -> (BTreeMap<u32, String>, Option<String>) {
     let Ok(job) = std::fs::read_to_string(folder.join(JOB)) else { return (BTreeMap::new(), None) };
     let words = ["squeue", "--noheader", "--array", "--jobs", job.trim(), "--format", "%K|%T|%N|%r"];
     let never = AtomicBool::new(false);
     let said = load::process::run(&words.map(String::from), folder, QUEUE_SECONDS_MAX, &never);
     match said {
-        Ok(finished) => (finished.stdout.lines().filter_map(task).collect(), None),
-        Err(error @ Error::Program { .. }) => (BTreeMap::new(), Some(error)),
+        Ok(finished) => heard(finished.status.success(), &finished.stdout, &finished.stderr),
+        Err(error @ Error::Program { .. }) => (BTreeMap::new(), Some(error.to_string())),
         Err(_) => (BTreeMap::new(), None),
     }
+}
+
+/// What a squeue that ended by itself tells, and why it tells nothing. A job that is over is forgotten after a while (slurm.conf(5),
+/// `MinJobAge`): then all has been said.
+fn heard(is_well: bool, stdout: &str, stderr: &str) -> (BTreeMap<u32, String>, Option<String>) {
+    if is_well || stderr.contains("Invalid job id") {
+        return (stdout.lines().filter_map(task).collect(), None);
+    }
+    (BTreeMap::new(), Some(stderr.lines().last().unwrap_or("squeue failed without a word").to_string()))
 }
 
 /// A task's member, and its state with its node or why it waits.
@@ -185,7 +195,7 @@ fn task(line: &str) -> Option<(u32, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Standing, Start, task};
+    use super::{Standing, Start, heard, task};
     use std::collections::BTreeMap;
 
     /// Members of two studies had been counted as those of one fleet, all of them done.
@@ -217,6 +227,18 @@ mod tests {
         let (starts, queue, unreadable) = (Vec::new(), BTreeMap::new(), Vec::new());
         let said = Standing { starts, queue, silence: None, unreadable, members: 0 }.summary();
         assert!(said.starts_with("no member's results lie here yet"), "{said}");
+    }
+
+    /// A queue that could not be asked had looked like one in which no member waits. The messages are those of Slurm 22.05.
+    #[test]
+    fn a_queue_that_can_not_be_asked_is_told() {
+        let running = BTreeMap::from([(3, "running on n2".to_string())]);
+        assert_eq!(heard(true, "3|RUNNING|n2|None\n", ""), (running, None));
+        let is_over = "slurm_load_jobs error: Invalid job id specified\n";
+        assert_eq!(heard(false, "", is_over), (BTreeMap::new(), None));
+        let why = "squeue: fatal: Could not establish a configuration source";
+        let all = format!("squeue: error: fetch_config: DNS SRV lookup failed\n{why}\n");
+        assert_eq!(heard(false, "", &all), (BTreeMap::new(), Some(why.to_string())));
     }
 
     #[test]
