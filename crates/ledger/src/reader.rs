@@ -78,8 +78,12 @@ impl Reader {
         let unopened = |source| Error::Open { path: path.into(), source };
         // Not opened for that: closing it would drop all locks that SQLite has on it in this process, a writer's among them, and the next
         // reader elsewhere would take the log away that the writer goes on with.
-        path.metadata().map_err(unopened)?;
+        let found = path.metadata().map_err(unopened)?;
         journal::check(path)?;
+        // A member's name that was taken, and whose first round goes on.
+        if found.is_file() && found.len() == 0 && !schema::has_log(path) {
+            return Err(Error::NoStudy(path.into()));
+        }
         let failed = |error| schema::unreadable(path, error);
         let connection = connect().map_err(|error: rusqlite::Error| {
             // SQLite's own message for a file that may not be read names neither file nor reason.
