@@ -16,7 +16,8 @@ pub struct Changed {
 /// The ends of the names of a trial's facts that say what was measured, and not how it is set: a server's version, and a module's build.
 const VERSIONS: [&str; 2] = [".version", ".module"];
 
-fn is_version(fact: &str) -> bool {
+/// Whether a trial's fact is one of these.
+pub(crate) fn is_version(fact: &str) -> bool {
     VERSIONS.iter().any(|end| fact.ends_with(end))
 }
 

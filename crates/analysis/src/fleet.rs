@@ -33,6 +33,8 @@ pub struct Fleet {
     pub hosts: Vec<FleetHost>,
     /// What kinds of machines they are, the one with most hosts first.
     pub kinds: Vec<MachineKind>,
+    /// In what they are not alike beside their kind.
+    pub unlike: Vec<Unlike>,
     /// Members of whom something is missing.
     pub holes: Vec<Hole>,
     /// The part of their level that claims have: less than 1 while a member is missing or goes on.
@@ -63,6 +65,15 @@ pub struct MachineKind {
     pub facts: BTreeMap<&'static str, String>,
     /// Which they are.
     pub hosts: Vec<usize>,
+}
+
+/// A fact that makes no kind, and is not the same on all machines.
+#[derive(Debug)]
+pub struct Unlike {
+    /// Its name.
+    pub fact: String,
+    /// Each value, and the machines that have it.
+    pub values: Vec<(String, Vec<usize>)>,
 }
 
 /// A member of whom something is missing.
@@ -212,6 +223,7 @@ impl Fleet {
             holes,
             share: answer.share,
             limits: limits::limits(contents, (&hosts, kinds.len() == 1), alpha),
+            unlike: hosts::unlike(contents, &hosts),
             hosts,
             kinds,
             parts,

@@ -58,6 +58,10 @@ const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
 /// Facts by which machines are of one kind, but for the memory.
 const KIND: &str = "cpu_model cpus hypervisor hardware firmware kernel operating_system device_model device_size";
 
+/// Facts that the kind has in other words, that results are refused for, or that name a machine's own disks.
+const NEVER_ALIKE: &[&str] =
+    &["command_line", "cpus_usable", "device", "kernel_version", "memory", "memory_limit_bytes", "surefoot", "swap"];
+
 /// The fact that a file of the user's is, by its name.
 pub fn input(file: &Path) -> String {
     format!("{INPUT}{}", file.display())
@@ -169,14 +173,21 @@ fn is_near(a: &str, b: &str) -> bool {
     bytes(a).zip(bytes(b)).is_none_or(|(a, b)| (a / b - 1.0).abs() < 0.1)
 }
 
-/// What kind of machine it is: two of a fleet are of one kind where all of it is the same.
+/// What kind of machine it is: two of a fleet are of one kind where all of it is the same. Of CPUs and memory what there is to use counts.
 pub fn kind(facts: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
     let mut kind: BTreeMap<&str, String> =
         KIND.split(' ').filter_map(|name| Some((name, facts.get(name)?.clone()))).collect();
+    kind.extend(facts.get("cpus_usable").map(|usable| ("cpus", usable.clone())));
     // Of one size, kernels keep more or less for themselves.
-    let memory = facts.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
-    kind.extend(memory.map(|bytes| ("memory", format!("about {:.0} GiB", bytes / f64::from(1 << 30)))));
+    let memory = memory_bytes_of(facts).map(|bytes| bytes as f64 / f64::from(1 << 30));
+    kind.extend(memory.map(|gibibytes| ("memory", format!("about {gibibytes:.0} GiB"))));
     kind
+}
+
+/// What else may differ between machines of one kind and change a figure: settings of the kernel and the disk, and versions of programs.
+pub fn beside_kind(facts: &BTreeMap<String, String>) -> impl Iterator<Item = (&str, &str)> {
+    let is_told = |name: &str| KIND.split(' ').any(|of_kind| of_kind == name) || NEVER_ALIKE.contains(&name);
+    identity(facts).into_iter().filter(move |fact| !is_told(fact.0) && !fact.0.starts_with(INPUT))
 }
 
 /// What has changed, a phrase each; empty when it is the same machine in the same state.
@@ -390,6 +401,11 @@ mod tests {
         assert_eq!(kind(&one), kind(&other));
         assert_eq!(kind(&one)["memory"], "about 24 GiB");
         assert_ne!(kind(&one), kind(&map(&[("kernel", "6.18"), ("cpus", "2"), ("memory_bytes", "25282367488")])));
+        assert_eq!(beside_kind(&one).collect::<Vec<_>>(), [("swappiness", "60")]);
+        // A batch job that was left one CPU and 4 GiB had been told as a machine like any other.
+        let mut confined = one.clone();
+        confined.extend(map(&[("cpus_usable", "1"), ("memory_limit_bytes", "4294967296")]));
+        assert_eq!([&kind(&confined)["cpus"], &kind(&confined)["memory"]], ["1", "about 4 GiB"]);
     }
 
     #[test]

@@ -9,9 +9,9 @@ mod page;
 use crate::document::{self, Block, Column, Columns, Fit, Table, head, interval_head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_ends, ratio_number};
-use crate::words::{and_list, best, better, capital, good, one_or_more, some_of, with_factor, worse};
+use crate::words::{and_list, best, better, capital, first_of, good, one_or_more, some_of, with_factor, worse};
 use analysis::conditions::IsChoice;
-use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
+use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out, Unlike};
 use analysis::judge::short_factor;
 use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
@@ -19,6 +19,11 @@ use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Facts that are not alike on all hosts: so many are told, with so many values each of so many letters.
+const UNLIKE_MAX: usize = 8;
+const VALUES_MAX: usize = 4;
+const VALUE_LETTERS_MAX: usize = 40;
 
 /// A fleet's report.
 #[derive(Debug)]
@@ -260,7 +265,7 @@ impl FleetReport {
 
     /// What kinds of machines there are, and what is missing.
     fn of_machines(&self) -> Vec<String> {
-        let Fleet { hosts, kinds, members, holes, .. } = &self.fleet;
+        let Fleet { hosts, kinds, unlike, members, holes, .. } = &self.fleet;
         let name = |host: &usize| hosts[*host].host.name.clone();
         let mut lines = Vec::new();
         if kinds.len() > 1 {
@@ -268,6 +273,10 @@ impl FleetReport {
                 format!("{} ({})", differing(kind, kinds), some_of(&kind.hosts.iter().map(name).collect::<Vec<_>>()))
             });
             lines.push(format!("The hosts are of {} kinds: {}.", kinds.len(), each.collect::<Vec<_>>().join("; ")));
+        }
+        let unlike: Vec<String> = unlike.iter().map(|fact| not_alike(fact, &name)).collect();
+        if !unlike.is_empty() {
+            lines.push(format!("Not alike on all hosts: {}.", first_of(&unlike, UNLIKE_MAX, "; ")));
         }
         for (number, host, starts) in &self.restarted {
             lines.push(format!(
@@ -345,6 +354,18 @@ fn hole(hole: &Hole) -> String {
             format!("{what} by member {member} on {host} ({})", scenarios.join(", "))
         }
     }
+}
+
+/// A fact with each of its values and who has it; of many values, or long ones, that they differ.
+fn not_alike(unlike: &Unlike, name: &dyn Fn(&usize) -> String) -> String {
+    let fact = unlike.fact.replace('_', " ");
+    let is_short = unlike.values.iter().all(|(value, _)| value.chars().count() <= VALUE_LETTERS_MAX);
+    if !is_short || unlike.values.len() > VALUES_MAX {
+        return format!("{fact} ({} values)", unlike.values.len());
+    }
+    let on = |hosts: &[usize]| some_of(&hosts.iter().map(name).collect::<Vec<_>>());
+    let each: Vec<String> = unlike.values.iter().map(|(value, hosts)| format!("{value} ({})", on(hosts))).collect();
+    format!("{fact} {}", and_list(&each))
 }
 
 /// Facts in which a kind differs from another.

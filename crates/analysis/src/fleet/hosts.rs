@@ -1,6 +1,7 @@
 //! The machines of a fleet, and which of them are alike.
 
-use super::{FleetHost, MachineKind};
+use super::{FleetHost, MachineKind, Unlike};
+use crate::changed::is_version;
 use ledger::model::{Contents, Host, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,4 +37,39 @@ pub(super) fn hosts(contents: &Contents) -> (Vec<FleetHost>, Vec<MachineKind>) {
 fn facts(contents: &Contents, member: u32) -> BTreeMap<&'static str, String> {
     let session = contents.sessions.iter().find(|session| session.member == Some(member));
     session.map_or_else(BTreeMap::new, |session| observe::machine::kind(&session.machine))
+}
+
+/// The place of the host that measured each member.
+pub(super) fn host_of_members(hosts: &[FleetHost]) -> BTreeMap<u32, usize> {
+    let of_host =
+        |(place, host): (usize, &FleetHost)| host.members.iter().map(|member| (*member, place)).collect::<Vec<_>>();
+    hosts.iter().enumerate().flat_map(of_host).collect()
+}
+
+/// In what the machines are not alike beside their kind: the facts of their sessions, and the versions that their trials measured.
+pub(super) fn unlike(contents: &Contents, hosts: &[FleetHost]) -> Vec<Unlike> {
+    let host_of = host_of_members(hosts);
+    // By fact, and of a trial its scenario: versions may be what is compared. What a host does not have is not held against others.
+    let mut found: BTreeMap<(&str, &str), BTreeMap<&str, BTreeSet<usize>>> = BTreeMap::new();
+    let mut note = |fact, scenario, value, member: Option<u32>| {
+        if let Some(host) = member.and_then(|member| host_of.get(&member)) {
+            found.entry((fact, scenario)).or_default().entry(value).or_default().insert(*host);
+        }
+    };
+    for session in &contents.sessions {
+        observe::machine::beside_kind(&session.machine).for_each(|(fact, value)| note(fact, "", value, session.member));
+    }
+    for trial in contents.trials.iter().filter(|trial| trial.state == TrialState::Finished) {
+        for (fact, value) in trial.facts.iter().filter(|(fact, _)| is_version(fact)) {
+            note(fact, &trial.scenario, value, trial.member);
+        }
+    }
+    let mut told = BTreeSet::new();
+    // A host that was changed on the way has both values; where all have, hosts do not differ.
+    let differs = |values: &BTreeMap<&str, BTreeSet<usize>>| values.values().collect::<BTreeSet<_>>().len() > 1;
+    let unlike = found.into_iter().filter(|((fact, _), values)| differs(values) && told.insert(*fact));
+    let owned = |(value, hosts): (&str, BTreeSet<usize>)| (value.to_string(), hosts.into_iter().collect::<Vec<_>>());
+    unlike
+        .map(|((fact, _), values)| Unlike { fact: fact.into(), values: values.into_iter().map(owned).collect() })
+        .collect()
 }

@@ -1,6 +1,7 @@
 //! One workload over a fleet's machines: ratios within rounds, what they show over hosts, and the pick.
 
 use super::groups::{Group, groups};
+use super::hosts::host_of_members;
 use super::{Against, FleetHost, FleetPart, HOSTS_MIN, MachineKind, OfFleet, Out};
 use crate::conditions::IsChoice;
 use crate::counting::places;
@@ -223,9 +224,7 @@ fn hosts_of_choice(figures: &Figures, picks: &[usize], candidates: &[usize]) -> 
 
 /// The host of each round; a round of the contents is of one member.
 pub(super) fn host_of_rounds(contents: &Contents, hosts: &[FleetHost]) -> BTreeMap<u32, usize> {
-    let of_host =
-        |(place, host): (usize, &FleetHost)| host.members.iter().map(|member| (*member, place)).collect::<Vec<_>>();
-    let host_of: BTreeMap<u32, usize> = hosts.iter().enumerate().flat_map(of_host).collect();
+    let host_of = host_of_members(hosts);
     let of_trial = contents.trials.iter().filter_map(|trial| Some((trial.round, *host_of.get(&trial.member?)?)));
     of_trial.collect()
 }

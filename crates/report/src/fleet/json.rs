@@ -8,7 +8,7 @@ use stats::hosts::OverHosts;
 impl FleetReport {
     /// Everything that the page shows.
     pub fn json(&self) -> Value {
-        let Fleet { members, hosts, kinds, holes, parts, confidence, limits: _, share: _ } = &self.fleet;
+        let Fleet { members, hosts, kinds, unlike: _, holes, parts, confidence, limits: _, share: _ } = &self.fleet;
         let host = |host: &analysis::fleet::FleetHost| json!({ "name": host.host.name, "members": host.members, "kind": host.kind });
         json!({
             "study": self.study.name,

@@ -156,6 +156,36 @@ fn kinds_are_told_apart_and_nothing_is_said_of_a_further_machine_of_a_small_one(
     assert!(!said.contains("of this kind"), "{said}");
 }
 
+/// A server's version, a tool's and a governor that were others on some hosts had been told nowhere.
+#[test]
+fn what_is_not_alike_on_all_hosts_is_said() {
+    let mut contents = fleet(&EIGHT);
+    assert!(!said(&contents).contains("Not alike"), "{}", said(&contents));
+    for session in &mut contents.sessions {
+        let version = if session.member <= Some(6) { "1.47.0" } else { "1.46.2" };
+        session.machine.insert("mkfs.ext4".into(), version.into());
+        // Who has none is not held against others.
+        session.machine.extend((session.member == Some(1)).then(|| ("fio".to_string(), "fio-3.33".to_string())));
+        let mitigations = format!("{}{}", "long ".repeat(9), session.member.unwrap_or_default());
+        session.machine.insert("mitigations".into(), mitigations);
+    }
+    for trial in &mut contents.trials {
+        let version = if trial.member == Some(2) { "16.1" } else { "15.8" };
+        trial.facts.insert("service.postgres.version".into(), version.into());
+    }
+    let not_alike = "Not alike on all hosts: mitigations (8 values); mkfs.ext4 1.46.2 (n7 and n8) and 1.47.0 (n1, n2, n3, n4 and 2 more); \
+                     service.postgres.version 15.8 (n1, n3, n4, n5 and 3 more) and 16.1 (n2).";
+    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let answer = json["answer"].as_array().expect("sentences");
+    assert!(answer.iter().any(|sentence| sentence == not_alike), "{json:#}");
+    // A factor of versions is what is compared.
+    for trial in &mut contents.trials {
+        let version = if trial.scenario == "xfs" { "16.1" } else { "15.8" };
+        trial.facts.insert("service.postgres.version".into(), version.into());
+    }
+    assert!(!said(&contents).contains("service.postgres.version"), "{}", said(&contents));
+}
+
 #[test]
 fn trials_that_failed_are_named() {
     let mut contents = fleet(&EIGHT);
