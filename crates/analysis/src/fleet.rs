@@ -16,6 +16,7 @@ use crate::judge::rules;
 use crate::looks::{self, Answer};
 use ledger::model::{Contents, Host, Scenario, TrialState};
 use observe::metric::Metric;
+use observe::safety::Safety;
 use stats::eliminate::FIRST_LOOK;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
@@ -166,6 +167,8 @@ pub struct OfFleet {
     pub control: bool,
     /// Why it is never picked; none: it may be.
     pub out: Option<Out>,
+    /// What a power cut was measured to take on the machine that counts, and that machine's name; none: on none.
+    pub power_cut: Option<(Safety, String)>,
     /// By host the mean of its rounds' ratios to the baseline, a logarithm; none: it has no round in common with it there.
     pub ratios: Vec<Option<f64>>,
     /// Its ratio to the baseline; none of the baseline, and where too little was measured.

@@ -9,6 +9,7 @@ mod page;
 use crate::document::{self, Block, Column, Columns, Fit, Table, head, interval_head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_ends, ratio_number};
+use crate::safety::short_cell;
 use crate::words::{and_list, best, better, capital, first_of, good, one_or_more, some_of, with_factor, worse};
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out, Unlike};
@@ -16,6 +17,7 @@ use analysis::judge::short_factor;
 use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
 use observe::metric::Metric;
+use observe::safety::Grade;
 use stats::hosts::OverHosts;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -188,6 +190,7 @@ impl FleetReport {
             lines.push(format!("{first} is at most {behind} behind the best."));
         }
         lines.extend(self.who_is_ahead(part));
+        lines.extend(power_cuts(part));
         lines
     }
 
@@ -313,6 +316,18 @@ fn next_to_baseline(part: &FleetPart) -> Option<&OfFleet> {
     others.max_by(|a, b| merit(a).total_cmp(&merit(b)))
 }
 
+/// What comes before speed: what a power cut took from each scenario, where it took most.
+fn power_cuts(part: &FleetPart) -> Option<String> {
+    let measured = part.scenarios.iter().filter(|scenario| !scenario.control);
+    let each = measured.filter_map(|scenario| {
+        let (found, host) = scenario.power_cut.as_ref()?;
+        let on = if found.grade == Grade::A { String::new() } else { format!(" ({host})") };
+        Some(format!("{} {}{on}", scenario.label, short_cell(found)))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("After a power cut, on the host that lost most: {}.", each.join("; ")))
+}
+
 fn verdict(scenario: &OfFleet, (is_baseline, is_sample): (bool, bool)) -> String {
     let of_stats = || match scenario.against.as_ref().map(|found| found.verdict) {
         Some(Some(verdict)) => verdict.words().to_string(),
@@ -321,16 +336,19 @@ fn verdict(scenario: &OfFleet, (is_baseline, is_sample): (bool, bool)) -> String
         None if is_baseline => "baseline".into(),
         None => String::new(),
     };
+    let beside = |why: &str| {
+        let of_stats = of_stats();
+        let join = if of_stats.is_empty() { "" } else { "; " };
+        format!("{of_stats}{join}{why}")
+    };
     match scenario.out {
-        Some(Out::LessSafe) => format!("{}; less safe", of_stats()),
-        Some(Out::Errors) => format!("{}; more errors", of_stats()),
+        Some(Out::LessSafe) => beside("less safe"),
+        Some(Out::Errors) => beside("more errors"),
         Some(Out::Stalled) => "stalled".into(),
         Some(Out::Unmeasured) => "not measured".into(),
         Some(Out::FewHosts(hosts)) => {
             let noun = if hosts == 1 { "host" } else { "hosts" };
-            let of_stats = of_stats();
-            let join = if of_stats.is_empty() { "" } else { "; " };
-            format!("{of_stats}{join}measured on {hosts} {noun} only")
+            beside(&format!("measured on {hosts} {noun} only"))
         }
         Some(Out::Control) | None => of_stats(),
     }

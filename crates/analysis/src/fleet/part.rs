@@ -9,7 +9,7 @@ use crate::errors::Errors;
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
 use crate::looks::Answer;
 use crate::parity::{Behind, Rule, Standing, behind};
-use ledger::model::{Contents, Phase, Scenario};
+use ledger::model::{Contents, MeasuredSafety, Phase, Scenario};
 use observe::durability::Class;
 use observe::metric::Direction;
 use observe::safety::Safety;
@@ -56,7 +56,8 @@ fn standings(contents: &Contents, hosts: &[FleetHost]) -> Vec<Option<Standing>> 
         let rule = Rule::of(contents, &scenario.workload);
         let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
         // Where a machine's measurement is missing no class is known, but that it is no better than on the others.
-        let measured = measured.or_else(|| worst_known(contents, scenario).filter(|_| rule == Rule::Promise));
+        let worst = || worst_known(contents, scenario).and_then(|measured| measured.safety.as_ref());
+        let measured = measured.or_else(|| worst().filter(|_| rule == Rule::Promise));
         let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured)?;
         let errors = errors.get(&scenario.label).cloned().unwrap_or_default();
         let errors = if hosts.len() < HOSTS_MIN { errors } else { by_host(errors, &host_of) };
@@ -67,9 +68,18 @@ fn standings(contents: &Contents, hosts: &[FleetHost]) -> Vec<Option<Standing>> 
 }
 
 /// On any machine.
-fn worst_known<'a>(contents: &'a Contents, scenario: &Scenario) -> Option<&'a Safety> {
+fn worst_known<'a>(contents: &'a Contents, scenario: &Scenario) -> Option<&'a MeasuredSafety> {
     let of_it = contents.safety.iter().filter(|measured| measured.scenario == scenario.label);
-    of_it.filter_map(|measured| measured.safety.as_ref()).max_by(|a, b| a.grade.cmp(&b.grade))
+    let grade = |measured: &MeasuredSafety| measured.safety.as_ref().map(|safety| safety.grade);
+    of_it.filter(|measured| measured.safety.is_some()).max_by(|a, b| grade(a).cmp(&grade(b)))
+}
+
+/// What a power cut was measured to take where that counts, and that machine.
+fn power_cut(contents: &Contents, scenario: &Scenario) -> Option<(Safety, String)> {
+    let counted = contents.safety_of(scenario).filter(|measured| measured.safety.is_some());
+    let measured = counted.or_else(|| worst_known(contents, scenario))?;
+    let member = contents.members.iter().find(|member| Some(member.number) == measured.member)?;
+    Some((measured.safety.clone()?, member.host.name.clone()))
 }
 
 /// With hosts for rounds: where hosts are a sample they are the unit, of errors as well.
@@ -163,6 +173,7 @@ impl Asked<'_> {
             label: scenarios[place].label.clone(),
             control: scenarios[place].control,
             out: out[place],
+            power_cut: power_cut(contents, scenarios[place]),
             ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
             against,
         });

@@ -253,6 +253,10 @@ fn a_missing_power_cut_hides_no_loss_on_others() {
         }
     }
     check(&said(&contents), &["Use ext4: over 8 hosts it is the fastest of the 2 that may be picked.", "less safe"]);
+    // What made it less safe, and where, had been said nowhere.
+    check(&said(&contents), &["After a power cut, on the host that lost most: ext4 A · lost nothing; xfs C · lost "]);
+    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json().to_string();
+    check(&json, &[" (n8); btrfs A · lost nothing."]);
     // A study that allows one class takes no promise for it.
     contents.study.analysis.safety_classes = Some(vec![Grade::A]);
     contents.safety.retain(|measured| measured.member != Some(3));
