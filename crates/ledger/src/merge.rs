@@ -33,9 +33,9 @@ pub enum MergeError {
         /// What differs, a phrase each.
         differences: Vec<String>,
     },
-    /// No file could be read.
+    /// No file could be read: why the first one could not, where there is one.
     #[error("there is no results file of a fleet's member that can be read")]
-    Nothing,
+    Nothing(#[source] Option<Error>),
     /// The new file can't be written, or a file changed while it was read.
     #[error(transparent)]
     Ledger(#[from] Error),
@@ -51,7 +51,7 @@ impl MergeError {
             MergeError::Other { .. } => {
                 Some("leave it out, or run it again with the study, the files and the surefoot of the others")
             }
-            MergeError::Nothing => Some("name the folder that the members had as --results"),
+            MergeError::Nothing(_) => Some("name the folder that the members had as --results"),
             MergeError::Ledger(error) => error.hint(),
         }
     }
@@ -126,7 +126,7 @@ fn read_whole<T>(
     let mut damaged: Vec<Error> = Vec::new();
     loop {
         let (chosen, asked_last, broken) = match choose(&files) {
-            Err(MergeError::Nothing) if !damaged.is_empty() => return Err(damaged.swap_remove(0).into()),
+            Err(MergeError::Nothing(_)) if !damaged.is_empty() => return Err(damaged.swap_remove(0).into()),
             chosen => chosen?,
         };
         let error = match read(&chosen, &asked_last) {
@@ -183,7 +183,7 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, StudyRecord, Vec<Error>), Me
         read_by_others.extend(inputs);
         starts.into_iter().for_each(|start| members.entry(start.member.number).or_default().push(start));
     }
-    let study = asked_last.ok_or(MergeError::Nothing)?;
+    let Some(study) = asked_last else { return Err(MergeError::Nothing(broken.into_iter().next())) };
     Ok((members.into_values().map(furthest).collect(), study, broken))
 }
 

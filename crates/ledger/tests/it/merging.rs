@@ -280,7 +280,7 @@ fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
     let alone = merge(&[file("alone")], &file("none")).expect_err("no member");
     assert!(matches!(alone, MergeError::NoMember { .. }), "{alone}");
     let nothing = merge(&[], &file("none")).expect_err("nothing");
-    assert!(matches!(nothing, MergeError::Nothing), "{nothing}");
+    assert!(matches!(nothing, MergeError::Nothing(None)), "{nothing}");
 }
 
 /// A start on a node that is gone can't be told of others, and no figure hangs on them.

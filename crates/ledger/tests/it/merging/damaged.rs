@@ -19,6 +19,12 @@ fn a_file_that_is_broken_is_told_and_left_out() {
     // As a member's is until its first round has ended: "is not a results file of surefoot" had been said of it.
     assert!(merged.broken[0].to_string().contains("holds no study yet"), "{:?}", merged.broken);
     assert_eq!(contents(&target).members.len(), 1);
+    // Only that nothing can be read had been said, and not why.
+    let study = folder.path().join("study.toml");
+    std::fs::write(&study, "name = \"small\"").expect("written");
+    let unreadable = merge(&[study], &folder.path().join("none")).expect_err("no results");
+    let why = std::error::Error::source(&unreadable).expect("there is a reason").to_string();
+    assert!(why.ends_with("study.toml is not a results file of surefoot"), "{why}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn answer(folder: &Path) -> Result<FleetReport, String> {
     match FleetReport::of_files(&files, workloads::is_choice) {
         Ok(Some(report)) => Ok(report),
         Ok(None) => Err("One member alone has no answer over hosts yet.".into()),
-        Err(ledger::MergeError::Nothing) => Err("No member has shown a round yet.".into()),
+        Err(ledger::MergeError::Nothing(_)) => Err("No member has shown a round yet.".into()),
         Err(error) => Err(format!("There is no answer: {error}.")),
     }
 }
