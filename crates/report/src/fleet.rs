@@ -233,13 +233,16 @@ impl FleetReport {
         kinds: &[MachineKind],
         further: &dyn Fn(&str, &OverHosts) -> String,
     ) -> Vec<String> {
-        let small = kinds.iter().filter(|kind| kind.hosts.len() < HOSTS_MIN).count();
+        // A kind may have hosts enough, and too few on which both were measured.
+        let small = kinds.len() - against.by_kind.len();
         let kind = |place: usize| format!("the kind with {}", differing(&kinds[place], kinds));
         let each = against.by_kind.iter().map(|(place, found)| further(&kind(*place), found));
         let none = (small > 0).then(|| {
             let of =
                 if small == kinds.len() { "any kind".into() } else { format!("{small} of the {} kinds", kinds.len()) };
-            format!("Of {of} there are fewer than {HOSTS_MIN} hosts: nothing is said of a further machine of these.")
+            format!(
+                "Of {of} there are fewer than {HOSTS_MIN} hosts with both: nothing is said of a further machine of these."
+            )
         });
         each.chain(none).collect()
     }
