@@ -78,7 +78,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     interrupt::catch();
     let part = args.member.as_ref().map(|word| member::part(word, args, measured, &mut loaded)).transpose()?;
     require_places(args, &loaded)?;
-    let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
+    let left_out = leave_out_missing(&mut loaded, args)?;
     require_time(&loaded.plan, measured)?;
     ask_guard(&loaded)?;
     let holder = Holder::this_process(Some(&loaded.results));
@@ -265,22 +265,31 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary, live: &live::Live) ->
 }
 
 /// Refuses what this machine can't run, or leaves it out when told so and tells what.
-fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, String)>, Failure> {
+fn leave_out_missing(loaded: &mut Loaded, args: &RunArgs) -> Result<Vec<(String, String)>, Failure> {
     let missing = missing(&loaded.plan);
     if missing.is_empty() {
         return Ok(missing);
     }
-    if !skip {
+    if !args.skip_missing {
         let is_missing = |label: &String| missing.iter().any(|(lacking, _)| lacking == label);
         let is_nothing_left = loaded.plan.scenarios.iter().all(|scenario| is_missing(&scenario.label));
         let extent = if is_nothing_left { "any scenario" } else { "all scenarios" };
         let error = anyhow!("this machine can't run {extent}\n  {}", by_cause(&missing).join("\n  "));
-        let skip = "--skip-missing leaves these scenarios out";
+        // What one member leaves out makes it another fleet's, which `merge` refuses.
+        let skip = match args.member {
+            Some(_) => {
+                "install it, or leave these scenarios out on every member, as with --only: those of one fleet measure the same"
+            }
+            None => "--skip-missing leaves these scenarios out",
+        };
         let hint = if is_nothing_left { source::way_out(&loaded.plan) } else { skip };
         return Err(Failure::new(Status::Missing, error).hint(hint));
     }
     for line in by_cause(&missing) {
         live::tell(&format!("left out: {line}"));
+    }
+    if args.member.is_some() {
+        live::tell("`surefoot merge` takes this member only with others that left out the same");
     }
     source::leave_out(loaded, &missing)?;
     Ok(missing)

@@ -156,6 +156,13 @@ fn what_is_missing_is_named_with_its_package_before_the_first_trial() {
     world.surefoot(&["run", "small.toml"]).status(5).says("jfs").says("--skip-missing");
     assert!(!world.path().join("small.surefoot").exists());
     world.surefoot(&["run", "small.toml", "--skip-missing"]).status(0).says("left out");
+    // To a fleet's member it had been offered, too: `merge` refuses one that measured less than the others.
+    let member = world.surefoot(&["run", "small.toml", "--member", "1/2", "--results", "fleet"]).status(5);
+    assert!(
+        member.stderr.contains("on every member") && !member.stderr.contains("--skip-missing"),
+        "{}",
+        member.stderr
+    );
     // A mkfs that is not in the path.
     let output =
         world.command(&["run", "small.toml", "--set", "storage.filesystem=xfs"]).env("PATH", "/nowhere").output();
