@@ -12,11 +12,9 @@ const NAME_MAX: f64 = 110.0;
 
 /// The chart of one workload; `None` where no host has a ratio.
 pub fn draw(id: &str, part: &FleetPart, hosts: &[FleetHost]) -> Option<Picture> {
-    let baseline = part.baseline?;
+    part.baseline?;
     let shown: Vec<usize> = (0..part.scenarios.len()).filter(|place| !part.scenarios[*place].control).collect();
-    let ratio = |place: usize, host: usize| {
-        if place == baseline { Some(1.0) } else { part.scenarios[place].ratios[host].map(f64::exp) }
-    };
+    let ratio = |place: usize, host: usize| part.scenarios[place].ratios[host].map(f64::exp);
     let all = || shown.iter().flat_map(|place| (0..hosts.len()).filter_map(|host| ratio(*place, host)));
     let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
     if shown.len() < 2 || low >= high {

@@ -293,6 +293,16 @@ fn what_is_missing_is_named() {
     assert!(FleetReport::of(&contents, is_choice).expect("a fleet").has_holes());
 }
 
+/// A host on which all of the baseline's trials had failed had its mark, at 1.
+#[test]
+fn a_baseline_has_no_mark_on_a_host_where_it_has_no_figure() {
+    let mut contents = fleet(&EIGHT);
+    contents.trials.retain(|trial| trial.scenario != "ext4" || trial.member != Some(3));
+    let page = FleetReport::of(&contents, is_choice).expect("a fleet").html();
+    check(&page, &["n2: ext4 is ", "n2: xfs is "]);
+    assert!(!page.contains("n3: ext4 is "), "it was not measured there");
+}
+
 /// Two members on one machine are no two machines.
 #[test]
 fn the_unit_is_the_machine_and_not_the_member() {
