@@ -200,6 +200,9 @@ fn what_is_no_member_is_refused() {
     refused(&["4/3"], "numbered from 1");
     refused(&["1/3", "--tune", "--rounds", "5..9"], "measures every scenario in rounds that are fixed in advance");
     refused(&["1/3", "--json"], "`--json` has no effect with --member");
+    // "cannot make the folder of the results: File exists" had been all that was said, as a fault of ours.
+    world.write("answer.surefoot", "");
+    refused(&["1/3", "--results", "answer.surefoot"], "name the folder of all members' results");
     world.surefoot(&["faults", "small.toml", "--member", "1/3"]).status(2).says("not for `surefoot faults`");
     let mut array = world.command(&["run", "small.toml", "--member", "auto"]);
     for (name, value) in [("TASK_ID", "7"), ("TASK_COUNT", "1"), ("TASK_MIN", "7"), ("TASK_MAX", "7")] {

@@ -111,6 +111,11 @@ impl Place {
     /// The place that this start has, or that an earlier one on this machine had, which goes on.
     pub(super) fn of(part: Part, loaded: &mut Loaded, work: &Work) -> Result<Place, Failure> {
         let folder = std::path::absolute(&loaded.results)?;
+        if folder.exists() && !folder.is_dir() {
+            let error = anyhow!("{} is no folder, and a member's --results is one", folder.display());
+            let hint = "name the folder of all members' results, which `surefoot merge` brings together";
+            return Err(Failure::new(Status::BadStudy, error).hint(hint));
+        }
         let failed = || format!("cannot make the folder of the results {}", folder.display());
         std::fs::create_dir_all(&folder).with_context(failed)?;
         let ledger = work.folder().join(format!("member-{}-{:016x}.surefoot", part.number, word(&folder, loaded)));
