@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Changed {
     /// Its name.
     pub fact: String,
+    /// Within which member of a fleet; none: of one machine.
+    pub member: Option<u32>,
     /// Each value once, in the order in which they came.
     pub values: Vec<String>,
 }
@@ -54,7 +56,8 @@ pub fn changed(contents: &Contents) -> Vec<Changed> {
         }
     }
     let mut told = BTreeSet::new();
-    let changed = values.into_iter().filter(|((fact, ..), values)| values.len() > 1 && told.insert(*fact));
+    let changed =
+        values.into_iter().filter(|((fact, member, _), values)| values.len() > 1 && told.insert((*fact, *member)));
     let owned = |values: Vec<&str>| values.into_iter().map(String::from).collect();
-    changed.map(|((fact, ..), values)| Changed { fact: fact.into(), values: owned(values) }).collect()
+    changed.map(|((fact, member, _), values)| Changed { fact: fact.into(), member, values: owned(values) }).collect()
 }

@@ -11,6 +11,7 @@ use crate::input::Error;
 use crate::number::{percent, percent_rounded_up, ratio_ends, ratio_number};
 use crate::safety::short_cell;
 use crate::words::{and_list, best, better, capital, first_of, good, one_or_more, some_of, with_factor, worse};
+use analysis::changed::Changed;
 use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out, Unlike};
 use analysis::judge::short_factor;
@@ -34,6 +35,8 @@ pub struct FleetReport {
     fleet: Fleet,
     /// Members that were started more than once: number, host of the start that counts, and how many starts there were.
     restarted: Vec<(u32, String, usize)>,
+    /// What changed within a member.
+    changed: Vec<Changed>,
 }
 
 impl FleetReport {
@@ -43,7 +46,8 @@ impl FleetReport {
         let again = contents.members.iter().filter(|member| !member.others.is_empty());
         let restarted =
             again.map(|member| (member.number, member.host.name.clone(), member.others.len() + 1)).collect();
-        Some(FleetReport { study: contents.study.clone(), fleet: Fleet::of(contents, is_choice)?, restarted })
+        let (study, fleet) = (contents.study.clone(), Fleet::of(contents, is_choice)?);
+        Some(FleetReport { study, fleet, restarted, changed: analysis::changed::changed(contents) })
     }
 
     /// Reads a results file, where it is a fleet's.
@@ -269,6 +273,15 @@ impl FleetReport {
         Some(format!("{}.", told.collect::<Vec<_>>().join(", ")))
     }
 
+    /// "member 1 on n1 (kernel: 6.1, then 6.12)"; none of a member that measured nothing.
+    fn of_changed(&self, Changed { fact, member, values }: &Changed) -> Option<String> {
+        let number = (*member)?;
+        let host = self.fleet.hosts.iter().find(|host| host.members.contains(&number))?;
+        let is_short = values.iter().all(|value| value.chars().count() <= VALUE_LETTERS_MAX);
+        let values = if is_short { format!(": {}", values.join(", then ")) } else { String::new() };
+        Some(format!("member {number} on {} ({}{values})", host.host.name, fact.replace('_', " ")))
+    }
+
     /// What kinds of machines there are, and what is missing.
     fn of_machines(&self) -> Vec<String> {
         let Fleet { hosts, kinds, unlike, members, holes, .. } = &self.fleet;
@@ -283,6 +296,11 @@ impl FleetReport {
         let unlike: Vec<String> = unlike.iter().map(|fact| not_alike(fact, &name)).collect();
         if !unlike.is_empty() {
             lines.push(format!("Not alike on all hosts: {}.", first_of(&unlike, UNLIKE_MAX, "; ")));
+        }
+        let changed: Vec<String> = self.changed.iter().filter_map(|changed| self.of_changed(changed)).collect();
+        if !changed.is_empty() {
+            let changed = first_of(&changed, UNLIKE_MAX, "; ");
+            lines.push(format!("Changed while a member measured, whose rounds are of both: {changed}."));
         }
         for (number, host, starts) in &self.restarted {
             lines.push(format!(

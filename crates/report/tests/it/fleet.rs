@@ -189,6 +189,20 @@ fn what_is_not_alike_on_all_hosts_is_said() {
     assert!(!said(&contents).contains("service.postgres.version"), "{}", said(&contents));
 }
 
+/// A member that went on by `--accept-changes` had been told as one of its first kernel.
+#[test]
+fn what_changed_within_a_member_is_said() {
+    let mut contents = fleet(&EIGHT);
+    assert!(!said(&contents).contains("Changed"), "{}", said(&contents));
+    let mut later = contents.sessions[2].clone();
+    later.machine.insert("kernel".into(), "6.18".into());
+    contents.sessions.insert(3, later);
+    check(
+        &said(&contents),
+        &["Changed while a member measured, whose rounds are of both: member 3 on n3 (kernel: 6.12.9, then 6.18)."],
+    );
+}
+
 #[test]
 fn trials_that_failed_are_named() {
     let mut contents = fleet(&EIGHT);
