@@ -35,9 +35,14 @@ pub fn run(args: &SlurmArgs) -> Result<Status, Failure> {
     let job = submit(&path)?;
     std::fs::write(folder.join(JOB), format!("{job}\n"))?;
     println!("submitted job {job}: {} members, a node each", args.nodes);
-    let folder = folder.display();
-    println!("`surefoot fleet status {folder}` shows how far they are, `surefoot fleet collect {folder}` the answer");
+    println!("{}", what_next(&folder));
     Ok(Status::Answered)
+}
+
+/// Commands as a shell takes them.
+fn what_next(folder: &Path) -> String {
+    let folder = report::quoted(&folder.to_string_lossy());
+    format!("`surefoot fleet status {folder}` shows how far they are, `surefoot fleet collect {folder}` the answer")
 }
 
 /// What becomes of a fleet that is measured anew in the folder of one before, as after an upgrade: it would be told as the answer of now.
@@ -124,7 +129,16 @@ fn study(study: &StudyArgs) -> std::io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::there_already;
+    use super::{there_already, what_next};
+    use std::path::Path;
+
+    /// A shell had taken what was said for two folders.
+    #[test]
+    fn commands_of_a_folder_with_a_space_can_be_pasted() {
+        let said = what_next(Path::new("/shared/my mail"));
+        assert!(said.starts_with("`surefoot fleet status '/shared/my mail'` shows"), "{said}");
+        assert!(what_next(Path::new("/shared/mail")).contains("`surefoot fleet collect /shared/mail`"));
+    }
 
     /// The answer of the kernel before had been told as that of the new one: all members had come as far, and earlier.
     #[test]

@@ -187,7 +187,8 @@ impl Place {
         let mut told = format!("member {number} of {of} on {}: {}\n", host.name, stop.words());
         told += &format!("results: {}\n", self.copy.display());
         if let (Some(folder), Stop::RoundsMax) = (self.copy.parent(), stop) {
-            told += &format!("`surefoot merge {} -o FILE` brings all members together\n", folder.display());
+            let folder = report::quoted(&folder.to_string_lossy());
+            told += &format!("`surefoot merge {folder} -o FILE` brings all members together\n");
         }
         // All is measured and kept: that nobody reads on is no failure.
         let _ = std::io::stdout().write_all(told.as_bytes());
