@@ -26,6 +26,10 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     if let Some(word) = &args.run.member {
         joined(word, &mut loaded.plan)?;
     }
+    // What no member would measure has no forecast. What is told stays that of the study.
+    if let Some(members) = args.members {
+        joined(&format!("1/{members}"), &mut loaded.plan.clone())?;
+    }
     let missing = requirements::missing(&loaded.plan);
     let (missing, left_out) = if args.run.skip_missing { (Vec::new(), missing) } else { (missing, Vec::new()) };
     source::leave_out(&mut loaded, &left_out)?;

@@ -221,4 +221,6 @@ fn a_plan_forecasts_a_fleet() {
     said.says("20 hosts × 8 rounds: ±2.4 %, ");
     world.surefoot(&["plan", "quick", "--members", "4", "--spread", "1%,0%"]).status(0).says("±1.6 %, ");
     world.surefoot(&["plan", "quick", "--members", "4", "--spread", "1"]).status(2).says("`--spread 5%,3%`");
+    // A fleet had been forecast that each of its members refuses to measure.
+    world.surefoot(&["plan", "quick", "--members", "4", "--tune"]).status(2).says("asks for the best only");
 }
