@@ -15,7 +15,7 @@ use load::process::{self, Finished};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use metric::Extractor;
 use observe::durability::{Class, Durability, UNKNOWN};
-use observe::metric::{Measured, Metric};
+use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -137,7 +137,16 @@ impl WorkloadSettings for Parameters {
     }
 
     fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = self.extractors().into_iter().filter_map(Result::err).collect();
+        let extractors = self.extractors();
+        let first = extractors.first().and_then(|extractor| extractor.as_ref().ok()).map(|extractor| &extractor.metric);
+        let aimless = first.filter(|metric| metric.direction == Direction::Neither).map(|metric| {
+            let name = &metric.name;
+            format!(
+                "`metrics.{name}`: scenarios are compared by the first metric, which must end with `; more` or `; less`"
+            )
+        });
+        let mut problems: Vec<String> = extractors.into_iter().filter_map(Result::err).collect();
+        problems.extend(aimless);
         problems.extend(load::sentences! {
             self.metrics.as_ref().is_none_or(Map::is_empty) => "`metrics` must name at least one metric, like \
                 ios_per_second = \"json:/jobs/0/write/iops; unit 1/s; more\"";
@@ -197,8 +206,15 @@ impl Workload for Command {
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let finished = self.execute(self.parameters.command(), self.parameters.timeout(), context)?;
-        let measured = self.extractors.iter().map(|extractor| {
+        let measured = self.extractors.iter().enumerate().map(|(place, extractor)| {
             let value = extractor.value(&finished.stdout, &finished.stderr);
+            // Programs print -1 where they have no result, and a figure below 0 has no ratio to another.
+            let value = value.and_then(|value| match place == 0 && value < 0.0 {
+                true => {
+                    Err(format!("{value} is below 0, and scenarios are compared by the ratios of their first metric"))
+                }
+                false => Ok(value),
+            });
             value.map(|value| extractor.metric.at(value)).map_err(|problem| {
                 let (status, name) = (finished.status, &extractor.metric.name);
                 let status = format!("{status}, but without the metric `{name}`: {problem}");
@@ -343,6 +359,19 @@ mod tests {
             `metrics` must name at least one metric, like ios_per_second = "json:/jobs/0/write/iops; unit 1/s; more"
             `command` must name a program, like ["fio", "--name=x", "--filename={data}/file"]"#]],
         );
+    }
+
+    /// More of it had been called faster, although the study says that more is no better.
+    #[test]
+    fn scenarios_are_compared_by_a_metric_with_a_better_side() {
+        let command = ["sh", "-c", "true"];
+        problems(
+            json!({"command": command, "metrics": {"size": "regex:(1); neither", "a": "json:/x; less"}}),
+            expect![
+                "`metrics.size`: scenarios are compared by the first metric, which must end with `; more` or `; less`"
+            ],
+        );
+        problems(json!({"command": command, "metrics": {"a": "json:/x; less", "b": "json:/y; neither"}}), expect![""]);
     }
 
     #[test]

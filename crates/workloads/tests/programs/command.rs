@@ -77,6 +77,22 @@ fn a_metric_that_is_not_there_or_no_number_fails_the_run() {
     }
 }
 
+/// Of a program that says -1 where it has no result, the scenario was told to have stalled, with a mean of -1.
+#[test]
+fn a_first_metric_below_zero_fails_the_run() {
+    let metrics = json!({"speed": "regex:speed ([-0-9.]+); more", "change": "regex:change ([-0-9.]+); less"});
+    let of = |text: &str| {
+        let mut written = script(text);
+        written["metrics"] = metrics.clone();
+        Desk::new().trial(&KIND, &written)
+    };
+    let Err(Error::Program { status, .. }) = of("echo speed -1 change 2") else { panic!("it ended well") };
+    assert!(status.contains("without the metric `speed`: -1 is below 0"), "{status}");
+    // Of what no claim is on, any number is a figure.
+    let outcome = of("echo speed 0 change -2").unwrap();
+    assert_eq!([value(&outcome, "speed"), value(&outcome, "change")], [0.0, -2.0]);
+}
+
 #[test]
 fn a_hanging_program_is_ended_with_all_its_children() {
     let desk = Desk::new();
