@@ -225,7 +225,12 @@ fn it_is_best(part: &Part) -> String {
 fn slower(speed: f64, part: &Part) -> String {
     let (noun, worse) = if is_speed(&part.metric) { ("the speed", "slower") } else { ("as good", "worse") };
     match speed {
-        speed if speed >= SLOWER_FROM => format!("{} {worse}", percent((1.0 - speed).max(0.0))),
+        speed if speed >= SLOWER_FROM => {
+            // The speed of a time is one over it; bytes have none, and are more by the figure itself.
+            let is_figure = !part.more_is_better && !is_speed(&part.metric);
+            let lacks = if is_figure { 1.0 / speed - 1.0 } else { 1.0 - speed };
+            format!("{} {worse}", percent(lacks.max(0.0)))
+        }
         speed if HALF.contains(&speed) => format!("half {noun}"),
         speed => format!("{} {noun}", ratio(speed)),
     }

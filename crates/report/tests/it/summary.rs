@@ -307,6 +307,15 @@ fn less_is_better() {
     );
 }
 
+/// 1,225 bytes against 1,000 were "18.4 % worse" beside 1.22 times as many, and 22.5 % higher in the whole report.
+#[test]
+fn more_of_what_should_be_less_is_told_by_the_figure() {
+    let metric = Metric::new("index_bytes", "B", Direction::Less);
+    let rows = vec![Row::new("ext4", &rounds(1225.0, 0.01, 0)), Row::new("xfs", &rounds(1000.0, 0.01, 0))];
+    let said = shown(&fixture::input(&Table { workload: "oltp", metric, rows }));
+    assert!(said.starts_with("Use xfs: it is the best of the 2 scenarios. Not ext4: 22.5 % worse.\n"), "{said}");
+}
+
 #[test]
 fn a_rate_is_given() {
     let (low, high) = ("rate=200", "rate=300");
