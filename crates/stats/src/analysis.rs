@@ -247,14 +247,30 @@ fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)], level
     }
     // Each cell's own level is taken out first, so that a round in which another has a hole looks like the rounds in which it has none.
     // The round's level is the median of the other cells: one stray value must not make them all look strange.
-    let residual = |(round, value): &(usize, f64)| {
-        let row = &observations.rounds[*round];
-        let others = (0..levels.len()).filter(|other| *other != cell);
-        let others: Vec<f64> = others.filter_map(|other| Some(logarithm(row, other)? - levels[other]?)).collect();
-        value.ln() - if others.is_empty() { 0.0 } else { median(&others) }
+    let residuals = |level: fn(f64, &[f64]) -> f64| -> Vec<f64> {
+        let residual = |(round, value): &(usize, f64)| {
+            let row = &observations.rounds[*round];
+            let others = (0..levels.len()).filter(|other| *other != cell);
+            let others: Vec<f64> = others.filter_map(|other| Some(logarithm(row, other)? - levels[other]?)).collect();
+            value.ln() - level(value.ln() - levels[cell].unwrap_or(0.0), &others)
+        };
+        of.iter().map(residual).collect()
     };
-    let residuals: Vec<f64> = of.iter().map(residual).collect();
-    let z = modified_z(&residuals);
-    let found = of.iter().zip(z).map(|((round, _), z)| Outlier { round: *round, z });
-    found.filter(|outlier| outlier.z.abs() > MODIFIED_Z_MAX).collect()
+    let apart = modified_z(&residuals(middle)).into_iter().zip(modified_z(&residuals(middle_or_nearest)));
+    let found = of.iter().zip(apart).filter(|(_, (z, nearest))| z.abs().min(nearest.abs()) > MODIFIED_Z_MAX);
+    found.map(|((round, _), (z, _))| Outlier { round: *round, z }).collect()
+}
+
+/// A round's level by the other cells.
+fn middle(_own: f64, others: &[f64]) -> f64 {
+    if others.is_empty() { 0.0 } else { median(others) }
+}
+
+/// As [`middle`], but of two others the one that goes with the cell's own value: half of what one of them strays by lies in their middle.
+fn middle_or_nearest(own: f64, others: &[f64]) -> f64 {
+    match others {
+        [one, other] if (own - one).abs() < (own - other).abs() => *one,
+        [_, other] => *other,
+        _ => middle(own, others),
+    }
 }

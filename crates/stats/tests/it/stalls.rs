@@ -269,3 +269,17 @@ fn pairs_with_who_was_given_up_stay() {
         found.claims.iter().map(|claim| (&*claim.a, &*claim.b, claim.contrast.rounds)).collect();
     assert_eq!(rounds, [("c1", "c0", 6), ("c2", "c0", 4), ("c2", "c1", 4)]);
 }
+
+/// Half of what the one strayed by lay in the middle of two others, so that all three were named, and a fast trial made the two disturbed.
+#[test]
+fn one_that_strays_makes_no_outlier_of_two_others() {
+    let columns = [
+        [1000.0, 1006.0, 997.0, 1003.0, 995.0, 1001.0],
+        [998.0, 1001.0, 500.0, 1004.0, 1000.0, 997.0],
+        [1003.0, 999.0, 1001.0, 996.0, 1002.0, 1000.0],
+    ];
+    let rounds = (0..6).map(|round| columns.iter().map(|column| column[round]).collect()).collect();
+    let found = analyse(&observations(rounds, true), &RULES);
+    let named = found.cells.iter().map(|cell| cell.outliers.iter().map(|outlier| outlier.round).collect::<Vec<_>>());
+    assert_eq!(named.collect::<Vec<_>>(), [vec![], vec![2], vec![]]);
+}
