@@ -44,6 +44,8 @@ pub struct Judgement {
     pub drift: Option<Drift>,
     /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
     pub steps: Vec<(usize, f64)>,
+    /// Who moved against the baseline while the study ran, and by what fraction: of these not all scenarios moved together.
+    pub apart: Vec<(String, f64)>,
     /// Outliers among trials: label and round.
     pub outliers: Vec<(String, Outlier)>,
     /// Half the width of the family's widest interval, as a fraction.
@@ -116,6 +118,7 @@ pub fn judge(
         pick: choice.best.as_ref().map(|best| choice.cells[best.pick].label.clone()),
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
         steps: if analysis.drift.is_some() && !is_tune { steps(&observations) } else { Vec::new() },
+        apart: if is_tune { Vec::new() } else { apart(&observations) },
         drift: if is_tune { choice.drift } else { analysis.drift },
         outliers: cells.flat_map(|cell| cell.outliers.iter().map(|outlier| (cell.label.clone(), *outlier))).collect(),
         // Where the best alone is asked for, how far the pick may be behind is the precision.
@@ -198,6 +201,18 @@ fn steps(observations: &Observations) -> Vec<(usize, f64)> {
     let complete: Vec<usize> = (0..observations.rounds.len()).filter(is_complete).collect();
     let found = stats::drift::steps(&observations.round_means());
     found.iter().map(|step| (complete[step.round], step.change)).collect()
+}
+
+/// Each scenario, and the control, against the baseline over the rounds that both have.
+fn apart(observations: &Observations) -> Vec<(String, f64)> {
+    let cells = &observations.cells;
+    let Some(baseline) = cells.iter().position(|cell| cell.baseline && !cell.control) else { return Vec::new() };
+    let others = (0..cells.len()).filter(|cell| *cell != baseline);
+    let moved = others.filter_map(|cell| {
+        let differences = observations.differences(&observations.pair(cell, baseline));
+        Some((cells[cell].label.clone(), stats::drift::moved(&differences, cells.len() - 1)?))
+    });
+    moved.collect()
 }
 
 /// The scenarios to pick from: speed bought with safety does not win, and who is out of it has no class.

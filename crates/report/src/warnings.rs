@@ -298,7 +298,7 @@ fn moved_together(part: &Part) -> Option<Warning> {
     let is_news = |change: f64| change.abs() >= DRIFT_MIN;
     let steps = part.judgement.steps.iter().copied().filter(|(_, change)| is_news(*change));
     let of_steps = runs::steps(part, &steps.collect::<Vec<_>>());
-    of_steps.or_else(|| {
+    let of_all = of_steps.or_else(|| {
         let workload = &part.workload;
         let drift = part.judgement.drift.filter(|drift| drift.is_shown() && is_news(drift.change))?;
         let over_study = percent_signed(drift.change);
@@ -308,7 +308,10 @@ fn moved_together(part: &Part) -> Option<Warning> {
             remedy: "Look at the chart of trials over time, and for other load, thermal throttling or a filling device.",
             brief: None,
         })
-    })
+    });
+    let apart: Vec<(String, f64)> =
+        part.judgement.apart.iter().filter(|(_, change)| is_news(*change)).cloned().collect();
+    of_all.map(|warning| if apart.is_empty() { warning } else { runs::apart(part, warning, &apart) })
 }
 
 fn outliers(part: &Part) -> Option<Warning> {

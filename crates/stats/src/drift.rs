@@ -38,8 +38,20 @@ pub struct Step {
 /// Steps of round means on the log scale. Of all places the one with the largest t is tested, with p times the number of places
 /// (Bonferroni); what lies before and after a step is searched again. None where a line fits better: that is drift.
 pub fn steps(round_means: &[f64]) -> Vec<Step> {
+    steps_at(round_means, STEP_ALPHA)
+}
+
+/// By what fraction differences of logarithms moved while the study ran, in a step or little by little; none where that may be chance, at the
+/// level of steps over so many questions of this kind (Bonferroni).
+pub fn moved(differences: &[f64], among: usize) -> Option<f64> {
+    let level = STEP_ALPHA / among.max(1) as f64;
+    let slope = drift(differences).filter(|drift| drift.p < level).map(|drift| drift.change);
+    steps_at(differences, level).first().map(|step| step.change).or(slope)
+}
+
+fn steps_at(round_means: &[f64], level: f64) -> Vec<Step> {
     let mut bounds = Vec::new();
-    search(round_means, 0, &mut bounds);
+    search(round_means, 0, level, &mut bounds);
     bounds.sort_unstable();
     let edges: Vec<usize> = [&[0], &*bounds, &[round_means.len()]].concat();
     let stretches: Vec<&[f64]> = edges.windows(2).map(|pair| &round_means[pair[0]..pair[1]]).collect();
@@ -52,7 +64,7 @@ pub fn steps(round_means: &[f64]) -> Vec<Step> {
 
 /// The stretch that differs most from all the rest (circular binary segmentation, Olshen et al. 2004): one with two ends finds
 /// also what came and went.
-fn search(values: &[f64], first: usize, found: &mut Vec<usize>) {
+fn search(values: &[f64], first: usize, level: f64, found: &mut Vec<usize>) {
     let count = values.len();
     let is_long = |length: usize| length == 0 || length >= STEP_ROUNDS_MIN;
     let to = |start| (start + STEP_ROUNDS_MIN..=count).map(move |end| (start, end));
@@ -79,14 +91,14 @@ fn search(values: &[f64], first: usize, found: &mut Vec<usize>) {
         }
         false => f64::from(gap == 0.0),
     };
-    if p >= STEP_ALPHA {
+    if p >= level {
         return;
     }
     let cuts = [place.0, place.1].into_iter().filter(|cut| *cut < count);
     let edges: Vec<usize> = [0].into_iter().chain(cuts).chain([count]).collect();
     found.extend(edges[1..edges.len() - 1].iter().map(|cut| first + cut));
     for pair in edges.windows(2) {
-        search(&values[pair[0]..pair[1]], first + pair[0], found);
+        search(&values[pair[0]..pair[1]], first + pair[0], level, found);
     }
 }
 

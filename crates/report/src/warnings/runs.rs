@@ -2,8 +2,8 @@
 
 use super::{NAMES_MAX, Warning, listed};
 use crate::health::{UNSTEADY_MIN, is_worth_a_word, unsteady, without_disturbed};
-use crate::number::{figure, percent, span};
-use crate::words::Words as _;
+use crate::number::{figure, percent, percent_signed, span};
+use crate::words::{Words as _, some_of};
 use analysis::health::{Load, OTHER_DISK_MIN, OTHER_DISK_SHARE_MIN, mean, median};
 use analysis::row::Row;
 use analysis::view::{Part, View};
@@ -36,6 +36,20 @@ pub fn steps(part: &Part, steps: &[(usize, f64)]) -> Option<Warning> {
         remedy: "Look at the chart of trials over time for the hour, and for what changed then: other load, throttling, a full device.",
         brief: None,
     })
+}
+
+/// What is said of rounds that moved, where not all scenarios moved alike: these by a fraction against the baseline.
+pub fn apart(part: &Part, of_all: Warning, moved: &[(String, f64)]) -> Warning {
+    let baseline = part.judgement.cells.iter().find(|cell| cell.baseline && !cell.control);
+    let baseline = baseline.map_or("the baseline", |cell| cell.label.as_str());
+    let named = moved.iter().map(|(label, change)| format!("{label} moved by {}", percent_signed(*change)));
+    let unlike = format!("against {baseline}, {}", some_of(&named.collect::<Vec<_>>()));
+    Warning {
+        seen: format!("{}; {unlike}", of_all.seen),
+        effect: "Not all were hit alike: comparisons are means of rounds that differ, and no difference of any one moment.",
+        brief: Some(format!("{unlike} while the study ran: what is compared is a mean of unlike rounds.")),
+        ..of_all
+    }
 }
 
 /// Runs of one workload that changed their level while they were measured.

@@ -342,6 +342,21 @@ fn a_step_between_rounds_is_named_by_its_round() {
     );
 }
 
+/// A program ran beside one scenario only, from its fifth round on: "comparisons hold, as each round hits all scenarios alike".
+#[test]
+fn a_step_of_one_scenario_is_none_of_all() {
+    let mut table = table();
+    table.rows[1].values[4..].iter_mut().flatten().for_each(|value| *value *= 0.7);
+    let json = export::json(&input(fixture::contents(&table), 30, |_, _| 1.0));
+    let warnings = json["warnings"].as_array().expect("a list").iter();
+    let seen = |warning: &serde_json::Value| warning["seen"].as_str().is_some_and(|seen| seen.contains("together"));
+    let found: Vec<&serde_json::Value> = warnings.filter(|warning| seen(warning)).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let seen = found[0]["seen"].as_str().expect("text");
+    assert!(seen.contains("from round 5 on; against ext4, xfs moved by −29.7 %"), "{seen}");
+    assert!(!found[0].to_string().contains("Comparisons hold"), "{}", found[0]);
+}
+
 #[test]
 fn the_health_of_runs_is_on_paper_as_it_is_on_the_page() {
     let mut contents = fixture::contents(&table());
