@@ -80,11 +80,11 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
                 );
             }
             // An interval is one comparison's; the verdict answers for all of them together, and for all looks.
-            let is_one_sided = claim.low > 1.0 || claim.high < 1.0;
-            let corrected = match part.judgement.claims.len() {
-                _ if !is_one_sided => String::new(),
-                1 => format!(", and a claim of this answer takes {}", percent(1.0 - part.alpha)),
-                _ => ", which is not enough among so many comparisons".into(),
+            let corrected = if claim.low > 1.0 || claim.high < 1.0 {
+                let together = percent(1.0 - part.alpha);
+                format!(", which is not enough: all claims of this answer are held together at {together}")
+            } else {
+                String::new()
             };
             let range = range_words(claim, part);
             format!(
