@@ -33,11 +33,16 @@ fn worst(limits: &[Held]) -> Option<&Held> {
     limits.iter().min_by(|a, b| a.verdict.cmp(&b.verdict).then(room(a).total_cmp(&room(b))))
 }
 
-/// How many times over it is kept at least, to two digits and never rounded up; none of a count of 0.
-fn room(held: &Held) -> Option<f64> {
+/// By how much it is kept at least, never rounded up: "4.9 times over", "by 2.4 %"; none of a count of 0, or where it is hardly any.
+fn kept_by(held: &Held, times: &str) -> Option<String> {
     let room = held.room_at_least()?;
+    if room < 1.1 {
+        // To two digits it would be "1 times over", as if there were much to spare.
+        let spare = ((room - 1.0) * 1000.0 + 1e-9).floor() / 1000.0;
+        return (spare > 0.0).then(|| format!("by {}", percent(spare)));
+    }
     let step = 10f64.powf(room.log10().floor() - 1.0);
-    Some(rounded((room / step + 1e-9).floor() * step, 2))
+    Some(format!("{}{times} over", rounded((room / step + 1e-9).floor() * step, 2)))
 }
 
 /// How many times its limit it is: to two digits, or as many as tell it from the limit; none where that or the figure is 0.
@@ -72,7 +77,7 @@ pub fn lead(view: &View) -> Option<String> {
             let near = shown(held, if held.limit.is_least { centre.low } else { centre.high });
             let bound = if held.limit.is_least { "at least" } else { "at most" };
             let all = if view.limits.len() == 1 { "the limit is" } else { "all limits are" };
-            let over = room(held).map_or_else(String::new, |room| format!(", {room} times over"));
+            let over = kept_by(held, " times").map_or_else(String::new, |over| format!(", {over}"));
             format!("Yes: {all} kept{over}. {title}{of} is {bound} {near} (limit: {allowed}).")
         }
         Verdict::Broken => match beyond(held) {
@@ -157,7 +162,7 @@ pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
 /// In few words, with what is to spare where something is.
 fn kept(held: &Held) -> String {
     match held.verdict {
-        Verdict::Kept => room(held).map_or_else(|| "yes".into(), |room| format!("yes, {room}× over")),
+        Verdict::Kept => kept_by(held, "×").map_or_else(|| "yes".into(), |over| format!("yes, {over}")),
         Verdict::NotAlways => {
             format!("not in {} of {} rounds", held.broken, held.centre.map_or(0, |centre| centre.count))
         }

@@ -410,6 +410,19 @@ fn what_is_just_beyond_is_said_to_be() {
     assert!(said.starts_with("No: p99 of the flush is 10.0 ms, 1.003 times its limit of 10.0 ms."), "{said}");
 }
 
+/// At most 2.04 ms under a limit of 2.15 was kept "1 times over".
+#[test]
+fn a_limit_that_is_hardly_kept_says_by_how_much() {
+    let said = |at_most: f64| {
+        let input = input(vec![around(2000.0, 1.0)], &[limit(at_most, false)]);
+        report::summary(&input, &Place::default(), 100, false)
+    };
+    // 2150 over 2036.7, the upper end at 97.5 %: t is 3.163 with 5 degrees of freedom.
+    let near = said(2150.0);
+    assert!(near.starts_with("Yes: the limit is kept, by 5.5 %.") && near.contains("yes, by 5.5 %"), "{near}");
+    assert!(said(10_000.0).contains("yes, 4.9× over"));
+}
+
 /// "Too early to say: deadlocks is 0 so far" had stood there for good, also beside rounds with hundreds of them.
 #[test]
 fn a_count_of_0_is_a_figure_like_any_other() {
