@@ -208,8 +208,8 @@ fn held(contents: &Contents, limit: &LimitRecord, label: String, (measured, conf
     let metric = contents.metric(&limit.metric, Direction::Neither);
     let without = measured.without.len();
     let broken = values.iter().filter(|value| limit.is_beyond(**value)).count();
-    let has_counts = is_count(contents, limit, &metric) && values.iter().all(|value| *value >= 0.0);
-    let centre = match has_counts && values.contains(&0.0) {
+    let has_counts = is_count(contents, limit, &metric);
+    let centre = match has_counts && values.iter().any(|value| *value <= 0.0) {
         true => of_counts(&values, confidence),
         false => centre(values, confidence),
     };
@@ -241,8 +241,8 @@ fn is_count(contents: &Contents, limit: &LimitRecord, metric: &Metric) -> bool {
     !is_claimed && !TIMES.contains(&&*metric.unit) && !is_rate(&metric.unit)
 }
 
-/// Where counts lie of which some are 0, which have no logarithm: their arithmetic mean, and its t interval as far as it is not below 0. None
-/// without values.
+/// Where counts lie of which some are 0 or below, which have no logarithm: their arithmetic mean, and its t interval, where all are 0 or more as
+/// far as it is not below 0. None without values.
 fn of_counts(values: &[f64], confidence: f64) -> Option<Centre> {
     let plain = centre(values.to_vec(), confidence)?;
     let mean = mean(values);
@@ -250,7 +250,8 @@ fn of_counts(values: &[f64], confidence: f64) -> Option<Centre> {
         1 => 0.0,
         count => t_quantile(0.5 + confidence / 2.0, count - 1) * standard_deviation(values) / (count as f64).sqrt(),
     };
-    Some(Centre { mean, low: (mean - half).max(0.0), high: mean + half, ..plain })
+    let least = if plain.min < 0.0 { f64::NEG_INFINITY } else { 0.0 };
+    Some(Centre { mean, low: (mean - half).max(least), high: mean + half, ..plain })
 }
 
 fn verdict(centre: &Centre, limit: &LimitRecord, (broken, without): (usize, usize)) -> Verdict {

@@ -45,9 +45,9 @@ fn kept_by(held: &Held, times: &str) -> Option<String> {
     Some(format!("{}{times} over", rounded((room / step + 1e-9).floor() * step, 2)))
 }
 
-/// How many times its limit it is: to two digits, or as many as tell it from the limit; none where that or the figure is 0.
+/// How many times its limit it is: to two digits, or as many as tell it from the limit; none where that is 0, or the figure 0 or less.
 fn beyond(held: &Held) -> Option<f64> {
-    let room = held.room().filter(|room| *room != 0.0)?;
+    let room = held.room().filter(|room| *room > 0.0)?;
     let times = if held.limit.is_least { room } else { 1.0 / room };
     (2..=6).map(|digits| rounded(times, digits)).find(|shown| *shown != 1.0).or(Some(1.0))
 }

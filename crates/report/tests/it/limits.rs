@@ -449,6 +449,9 @@ fn a_count_of_0_is_a_figure_like_any_other() {
     assert!(once.starts_with("Too early to say: deadlocks is 0.167 so far"), "{once}");
     let many = said([500.0, 600.0, 0.0, 550.0, 480.0, 520.0], 10.0);
     assert!(many.starts_with("No: deadlocks is 442, 44 times its limit of 10.0."), "{many}");
+    // A program's own figure may be a change: of all below 0 it was "too early to say" for good, with the smallest in place of the mean.
+    let change = said([-3.0, -1.0, -2.0, -3.0, -1.0, -2.0], 1.0);
+    assert!(change.starts_with("Yes: the limit is kept. deadlocks is at most −0.845 (limit: at most 1.00"), "{change}");
     let any = said([5.0; 6], 0.0);
     assert!(any.starts_with("No: deadlocks is 5.00 (limit: at most 0)."), "{any}");
 }
