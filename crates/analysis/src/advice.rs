@@ -8,8 +8,9 @@ use crate::elapsed;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::row::Row;
 use crate::view::Part;
-use ledger::model::{Contents, Mode};
+use ledger::model::{Contents, Mode, Phase, Trial, TrialState};
 use stats::Verdict;
+use std::collections::BTreeSet;
 
 /// From a bound of this fraction on nothing is decided: the best may be a quarter better than what is chosen.
 pub const BOUND_MAX: f64 = 0.25;
@@ -259,9 +260,11 @@ impl Part {
         }
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);
         let each = elapsed::of_a_round(contents).map(|round| round.all);
+        let lost = self.rounds_lost(contents, done);
         let more = |rounds: usize, half_width: Option<f64>| {
             let more = rounds.checked_sub(done).filter(|more| *more > 0)?;
-            Some(MoreRounds { rounds, half_width, seconds: each.map(|seconds| seconds * more as f64) })
+            let seconds = each.map(|seconds| seconds * more as f64);
+            Some(MoreRounds { rounds: rounds + lost, half_width, seconds })
         };
         if done < ROUNDS_FOR_CLAIMS {
             // Before any claim nothing is known of the spread.
@@ -282,6 +285,18 @@ impl Part {
             Some(first) => Some(all.swap_remove(first)),
             None => all.pop(),
         }
+    }
+}
+
+impl Part {
+    /// Rounds that were measured, and that the comparisons lack as a trial in them failed: a number of rounds has these in it.
+    fn rounds_lost(&self, contents: &Contents, compared: usize) -> usize {
+        let has_failed = |trial: &&Trial| trial.phase == Phase::Main && trial.state == TrialState::Failed;
+        let trials = contents.counted_trials().into_iter().filter(has_failed);
+        let own = trials.filter(|trial| self.row(&trial.scenario).is_some());
+        let rounds: BTreeSet<u32> = own.map(|trial| trial.round).collect();
+        let measured = self.rows.iter().map(|row| row.values.len()).max().unwrap_or(0);
+        rounds.len().min(measured.saturating_sub(compared))
     }
 }
 

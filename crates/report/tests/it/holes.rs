@@ -249,6 +249,18 @@ fn a_safe_one_that_was_hardly_measured_beside_the_other_is_no_best() {
     assert!(shown.starts_with("Too early to choose: ") && shown.contains("have no round in common."), "{shown}");
 }
 
+/// Of four rounds, in one of which a trial had failed, it was "`--rounds 4` gives a first verdict", which measured nothing.
+#[test]
+fn more_rounds_are_more_than_those_with_failures() {
+    let table = study(vec![
+        Row::new("ext4", &[1000.0, 1010.0, 990.0, 1005.0]),
+        failing(Row::new("xfs", &[1400.0, 1420.0, 1390.0, 1400.0]), 1..2),
+    ]);
+    let shown = short(&table).split_whitespace().collect::<Vec<_>>().join(" ");
+    // The study wants six at least, and one of its four has no figure of xfs.
+    assert!(shown.contains("`--rounds 7` gives a first verdict"), "{shown}");
+}
+
 #[test]
 fn who_fails_makes_no_outlier_of_the_others() {
     let table = study(vec![
