@@ -43,6 +43,9 @@ pub fn sentence(screened: &Screened) -> String {
         factors.iter().map(|factor| short_factor(&factor.factor)).collect()
     };
     let rounds = if screened.rounds == 1 { "round" } else { "rounds" };
+    // Of noise alone shares lie somewhere, too: nearly always some are above 0.
+    let is_shown = |factor: &ScreenedFactor| factor.low > 0.0 || factor.high < 0.0;
+    let stands_out = screened.explained > 0.0 && (screened.kept.iter().any(is_shown) || !screened.together.is_empty());
     let mut text = format!(
         "Screened {} factors in {} of {} scenarios over {} {rounds}: kept {}, {}",
         screened.kept.len() + screened.fixed.len(),
@@ -50,7 +53,7 @@ pub fn sentence(screened: &Screened) -> String {
         screened.of,
         screened.rounds,
         and_list(&names(&screened.kept)),
-        match (screened.explained > 0.0, screened.kept.len()) {
+        match (stands_out, screened.kept.len()) {
             (false, _) => "as something must be kept; nothing stood out".into(),
             (true, 1) => format!("which explains {} of what it saw", percent_whole(screened.explained)),
             (true, _) => format!("which explain {} of what it saw", percent_whole(screened.explained)),

@@ -102,6 +102,17 @@ fn check(contents: Contents, expected: Expect) {
     expected.assert_eq(&(kept.join("\n") + "\n"));
 }
 
+/// Of five factors without any effect the one that was kept "explains 100 % of what it saw".
+#[test]
+fn what_does_not_stand_out_of_the_noise_explains_nothing() {
+    let mut contents = contents(6, false);
+    let kept = vec![factor("storage.filesystem", "xfs", 0.0096, 0.0117, 1.0)];
+    let noise = Screened { kept, together: Vec::new(), explained: 1.0, ..screened() };
+    contents.decisions.push(Decision::Screen(noise));
+    let text = report::terminal(&input(contents), 2000, false);
+    assert!(text.contains("kept filesystem, as something must be kept; nothing stood out; fixed at"), "{text}");
+}
+
 #[test]
 fn what_was_screened_and_what_not() {
     check(
