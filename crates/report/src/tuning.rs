@@ -9,6 +9,7 @@ use analysis::claim::Subject;
 use analysis::confirmation::Confirmation;
 use analysis::row::Row;
 use analysis::view::{Part, View};
+use ledger::model::Mode;
 
 /// Dropped scenarios that are named; the rest are counted, and the table has all.
 const NAMES_MAX: usize = 4;
@@ -66,6 +67,8 @@ pub fn selection(
 /// What the new rounds say of the pick against baseline and runner-up.
 pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
     let mut lines = Vec::new();
+    // Beside the same comparisons over the rounds before them.
+    let of_which = if part.mode == Mode::Full { "New rounds: " } else { "" };
     for confirmation in &part.confirmations {
         for claim in &confirmation.claims {
             let Subject::Scenario { against, .. } = &claim.subject else { continue };
@@ -73,7 +76,7 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             let default = if is_baseline { cost_of_default(claim, part, view.confidence) } else { None };
             let said = default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence));
             let all = [Some(said), tails::but(claim, part), why::sentence(claim)];
-            lines.push(all.into_iter().flatten().collect::<Vec<_>>().join(" "));
+            lines.push(format!("{of_which}{}", all.into_iter().flatten().collect::<Vec<_>>().join(" ")));
         }
         if part.picks().iter().all(|pick| pick.label != confirmation.pick) {
             continue;

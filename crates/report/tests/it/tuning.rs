@@ -331,6 +331,7 @@ fn new_rounds_of_a_pick_that_is_slow_now_and_then_confirm_nothing() {
     assert!(slow.contains(", in 6 new rounds, which leave it open"), "{slow}");
 }
 
+/// Of one comparison two intervals stood there, and not which was that of the new rounds.
 #[test]
 fn a_study_of_everything_may_be_confirmed_too() {
     let mut contents = tuned(NEW, 6);
@@ -343,8 +344,8 @@ fn a_study_of_everything_may_be_confirmed_too() {
               not these means.
             It was picked from 8 rounds before them, in which it was at most 9.8 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
-            The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
-            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.4 %.
+            New rounds: The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
+            New rounds: xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.4 %.
             xfs is 1.42× ext4 (95 % interval 1.41–1.43).
             xfs is 2.38× ext3 (95 % interval 2.33–2.44).
             btrfs is 6.1 % faster than xfs (95 % interval +3.8 to +8.4 %).
