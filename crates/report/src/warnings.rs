@@ -194,7 +194,11 @@ fn stalled(part: &Part) -> Option<Warning> {
             }
             false => "Nothing takes no time: make runs longer, or choose a metric that can be measured.",
         },
-        brief: Some(format!("{} had runs with a figure of 0: no claim is made.", in_scenarios(said.len()))),
+        brief: Some(format!(
+            "{} had runs with a figure of 0: nothing is claimed of {}.",
+            in_scenarios(said.len()),
+            if said.len() == 1 { "it" } else { "them" }
+        )),
     })
 }
 

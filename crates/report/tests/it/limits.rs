@@ -186,7 +186,7 @@ fn what_is_unknown_is_no_yes() {
             p99 of the flush  0 µs      2.04 ms  at most 10.0 ms  open
             How sure: 95 %, over 6 rounds.
             What would change it: more rounds: the same command with `--rounds 12`.
-            Warning: one scenario had runs with a figure of 0: no claim is made.
+            Warning: one scenario had runs with a figure of 0: nothing is claimed of it.
         "#]],
     );
 }
