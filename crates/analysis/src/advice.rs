@@ -286,10 +286,8 @@ impl Part {
             None => all.pop(),
         }
     }
-}
 
-impl Part {
-    /// Rounds that were measured, and that the comparisons lack as a trial in them failed: a number of rounds has these in it.
+    /// Rounds that were measured, and that comparisons lack as a trial in them failed: a number of rounds has them in it.
     fn rounds_lost(&self, contents: &Contents, compared: usize) -> usize {
         let has_failed = |trial: &&Trial| trial.phase == Phase::Main && trial.state == TrialState::Failed;
         let trials = contents.counted_trials().into_iter().filter(has_failed);

@@ -44,7 +44,7 @@ pub struct Judgement {
     pub drift: Option<Drift>,
     /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
     pub steps: Vec<(usize, f64)>,
-    /// Who moved against the baseline while the study ran, and by what fraction: of these not all scenarios moved together.
+    /// Who moved against the baseline while the study ran, and by what fraction: then not all moved together.
     pub apart: Vec<(String, f64)>,
     /// Outliers among trials: label and round.
     pub outliers: Vec<(String, Outlier)>,

@@ -315,7 +315,7 @@ fn moved_together(part: &Part) -> Option<Warning> {
     });
     let apart: Vec<(String, f64)> =
         part.judgement.apart.iter().filter(|(_, change)| is_news(*change)).cloned().collect();
-    of_all.map(|warning| if apart.is_empty() { warning } else { runs::apart(part, warning, &apart) })
+    of_all.map(|warning| if apart.is_empty() { warning } else { runs::apart(part, &warning, &apart) })
 }
 
 fn outliers(part: &Part) -> Option<Warning> {

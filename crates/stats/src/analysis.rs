@@ -266,7 +266,7 @@ fn middle(_own: f64, others: &[f64]) -> f64 {
     if others.is_empty() { 0.0 } else { median(others) }
 }
 
-/// As [`middle`], but of two others the one that goes with the cell's own value: half of what one of them strays by lies in their middle.
+/// As [`middle`], but of two others the one that goes with the cell's own value: their middle has half of what one strays by.
 fn middle_or_nearest(own: f64, others: &[f64]) -> f64 {
     match others {
         [one, other] if (own - one).abs() < (own - other).abs() => *one,

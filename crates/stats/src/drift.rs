@@ -41,8 +41,8 @@ pub fn steps(round_means: &[f64]) -> Vec<Step> {
     steps_at(round_means, STEP_ALPHA)
 }
 
-/// By what fraction differences of logarithms moved while the study ran, in a step or little by little; none where that may be chance, at the
-/// level of steps over so many questions of this kind (Bonferroni).
+/// By what fraction differences of logarithms moved while the study ran, in a step or little by little; none where that may
+/// be chance, at the level of steps over so many questions of this kind (Bonferroni).
 pub fn moved(differences: &[f64], among: usize) -> Option<f64> {
     let level = STEP_ALPHA / among.max(1) as f64;
     let slope = drift(differences).filter(|drift| drift.p < level).map(|drift| drift.change);

@@ -39,16 +39,16 @@ pub fn steps(part: &Part, steps: &[(usize, f64)]) -> Option<Warning> {
 }
 
 /// What is said of rounds that moved, where not all scenarios moved alike: these by a fraction against the baseline.
-pub fn apart(part: &Part, of_all: Warning, moved: &[(String, f64)]) -> Warning {
+pub fn apart(part: &Part, of_all: &Warning, moved: &[(String, f64)]) -> Warning {
     let baseline = part.judgement.cells.iter().find(|cell| cell.baseline && !cell.control);
     let baseline = baseline.map_or("the baseline", |cell| cell.label.as_str());
     let named = moved.iter().map(|(label, change)| format!("{label} moved by {}", percent_signed(*change)));
     let unlike = format!("against {baseline}, {}", some_of(&named.collect::<Vec<_>>()));
     Warning {
         seen: format!("{}; {unlike}", of_all.seen),
-        effect: "Not all were hit alike: comparisons are means of rounds that differ, and no difference of any one moment.",
+        effect: "Not all were hit alike: comparisons are means of unlike rounds, and hold for no single moment.",
+        remedy: of_all.remedy,
         brief: Some(format!("{unlike} while the study ran: what is compared is a mean of unlike rounds.")),
-        ..of_all
     }
 }
 

@@ -342,7 +342,7 @@ fn a_step_between_rounds_is_named_by_its_round() {
     );
 }
 
-/// A program ran beside one scenario only, from its fifth round on: "comparisons hold, as each round hits all scenarios alike".
+/// A program ran beside one scenario only, from round 5 on: "comparisons hold, as each round hits all scenarios alike".
 #[test]
 fn a_step_of_one_scenario_is_none_of_all() {
     let mut table = table();

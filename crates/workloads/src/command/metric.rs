@@ -16,9 +16,9 @@ use serde_json::Value;
 /// For the table of settings.
 pub const HELP: &str = "What to take from the output, by name; the first is the primary metric. A rule is \
                         \"json:/jobs/0/write/iops; unit 1/s; more\" (JSON pointer) or \"regex:tps = ([0-9.]+); unit \
-                        1/s; more\" (first group, last match), then `more`, `less` or, not of the first, `neither` is better. The \
-                        first must not be below 0. Names of figures that surefoot has of each run (`errors`, \
-                        `space_used_bytes`, `device_…`) are refused.";
+                        1/s; more\" (first group, last match), then `more`, `less` or, not of the first, `neither` is \
+                        better. The first must not be below 0. Names of figures that surefoot has of each run \
+                        (`errors`, `space_used_bytes`, `device_…`) are refused.";
 
 /// A rule, ready to be used.
 pub struct Extractor {
