@@ -6,8 +6,10 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Fields that may be otherwise in an answer of a version before 0.1.0: `remarks` were split in two, warnings are given of more, of a
-/// resource that one side does not use the other side's mean is a geometric one, and a trial is held against its own round's residual.
-const LEFT_OUT: &[&str] = &["remarks", "warnings", "went_with", "disturbed_trials"];
+/// resource that one side does not use the other side's mean is a geometric one, a trial is held against its own round's residual, and of
+/// three trials of a round an outlier stands apart from both others.
+const LEFT_OUT: &[&str] =
+    &["remarks", "warnings", "went_with", "disturbed_trials", "without_disturbed_trials", "outliers"];
 
 /// Warnings that a released version gave and later ones do not: a drift is said where its slope is shown, not for any six rounds that stray.
 const TAKEN_BACK: &[(&str, &str)] = &[("0.1.0", "all scenarios together moved")];
