@@ -60,6 +60,8 @@ pub struct Sql {
     pub weakening: &'static [(&'static str, Class, &'static str)],
     /// A statement's first word and others that it has, of what neither a script nor a schema may do, and why.
     pub refused: &'static [(&'static str, &'static str)],
+    /// The same of what no script may do where other connections are at work.
+    pub refused_beside_others: &'static [(&'static str, &'static str)],
     /// The same of what a schema may not have alone, as it would have no effect there.
     pub refused_in_schema: &'static [(&'static str, &'static str)],
 }

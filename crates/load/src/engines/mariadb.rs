@@ -62,6 +62,7 @@ pub static ENGINE: Engine = Engine {
             ("DEFAULT_STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
         ],
         refused: &[],
+        refused_beside_others: &[],
         refused_in_schema: &[],
     }),
     small_row_bytes: 105.0,

@@ -53,6 +53,10 @@ pub static ENGINE: Engine = Engine {
         ],
         // A path's file is the user's own, which each trial would change where no power cut is tried and no flush is counted.
         refused: &[("ATTACH", ELSEWHERE), ("VACUUM INTO", ELSEWHERE)],
+        refused_beside_others: &[(
+            "PRAGMA LOCKING_MODE EXCLUSIVE",
+            "the first connection keeps its lock, and the others wait for ever: set threads = 1",
+        )],
         // sqlite.org/pragma.html. Off is what `foreign_keys` is by itself, and `.dump` begins with it.
         refused_in_schema: &[
             ("PRAGMA AUTO_VACUUM", IS_MADE),

@@ -253,3 +253,18 @@ fn numbers_of_rows_go_on_where_a_dump_or_a_rule_left_them() {
     world.surefoot(&["run", "s.toml"]).status(0);
     world.assert_nothing_left();
 }
+
+/// The connections that it shuts out tried again without end.
+#[test]
+fn a_connection_that_keeps_its_lock_has_no_others_beside_it() {
+    let world = World::new();
+    world.write("made.sql", "CREATE TABLE t (a integer);\n");
+    world.write("own.sql", "PRAGMA locking_mode = EXCLUSIVE;\nINSERT INTO t VALUES (1);\n");
+    let plan = |threads: u32| {
+        let sql = format!("engine = \"sqlite\"\nschema = \"made.sql\"\nscripts = [\"own.sql\"]\nthreads = {threads}");
+        world.write("s.toml", study("\"storage.mount\" = [[\"relatime\"]]", &sql, ""));
+        world.surefoot(&["plan", "s.toml"])
+    };
+    plan(1).status(0);
+    plan(2).status(2).says("set threads = 1");
+}

@@ -226,7 +226,9 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
             "a transaction that another's end begins is not known here as one: write COMMIT; and BEGIN;".into(),
         );
     }
-    if let Some(why) = refused(&statement.shown(), parameters.engine.facts().refused) {
+    let facts = parameters.engine.facts();
+    let beside_others = if parameters.load.threads > 1 { facts.refused_beside_others } else { &[] };
+    if let Some(why) = [facts.refused, beside_others].iter().find_map(|list| refused(&statement.shown(), list)) {
         return Some(why.into());
     }
     let variables = statement.variables().count();
