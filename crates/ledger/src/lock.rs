@@ -53,7 +53,8 @@ impl Drop for Lock {
     }
 }
 
-/// Opens a lock, or makes it. A pipe of its name would be waited for, which no signal ends, and the file that a link names would be made there.
+/// Opens a lock, or makes it. A pipe of its name would be waited for, which no signal ends, and the file that a link names
+/// would be made there.
 fn open(path: &Path) -> io::Result<File> {
     match path.symlink_metadata() {
         Ok(found) if found.is_file() => File::options().create(true).truncate(false).write(true).open(path),

@@ -112,8 +112,8 @@ fn fit(table: &mut Table, width: usize) {
     }
 }
 
-/// Text of a study may hold escape sequences that would steer the terminal, and marks that show a line in another order than
-/// a shell reads it in (Unicode's embeddings, overrides and isolates; CVE-2021-42574).
+/// Text of a study may hold escape sequences that would steer the terminal, and marks that show a line in another order
+/// than a shell reads it in (Unicode's embeddings, overrides and isolates; CVE-2021-42574).
 pub fn printable(text: &str) -> String {
     let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()

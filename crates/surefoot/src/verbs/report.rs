@@ -251,8 +251,8 @@ pub fn write_page(target: &Path, page: &str) -> Result<(), Failure> {
     std::fs::write(target, page).map_err(|error| cannot_write(target, error))
 }
 
-/// Refuses to write over results, into a folder that is not there, where the answer goes, what this user may not write, and what
-/// another user laid there.
+/// Refuses to write over results, into a folder that is not there, where the answer goes, what this user may not write, and
+/// what another user laid there.
 pub fn require_writable(target: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(target)?;
     let has_folder = absolute.parent().is_some_and(Path::is_dir);
@@ -274,7 +274,8 @@ pub fn require_writable(target: &Path) -> Result<(), Failure> {
     Err(Failure::new(Status::BadStudy, error).hint("name another file"))
 }
 
-/// What another user laid there: a link leads to any file, and a pipe holds up whoever writes. Root's are `/dev/stdout` and its like.
+/// What another user laid there: a link leads to any file, and a pipe holds up whoever writes. Root's are `/dev/stdout` and
+/// its like.
 fn trap(target: &Path) -> Option<String> {
     let found = target.symlink_metadata().ok()?;
     let is_others = ![0, geteuid().as_raw()].contains(&found.uid());

@@ -307,8 +307,12 @@ const LOOKED_AT_BYTES: u64 = 64 << 10;
 pub fn dump(path: &Path, engine: &Engine) -> (Vec<String>, u64, String) {
     let shown = path.display();
     let look = || -> std::io::Result<(Vec<u8>, Vec<u8>, std::fs::Metadata)> {
+        let metadata = path.metadata()?;
+        // A pipe would be waited for, and a device read until the memory is full. A folder is told of when it is read.
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(std::io::Error::other("it is no regular file"));
+        }
         let mut file = File::open(path)?;
-        let metadata = file.metadata()?;
         let (mut head, mut tail) = (Vec::new(), Vec::new());
         (&mut file).take(LOOKED_AT_BYTES).read_to_end(&mut head)?;
         file.seek(SeekFrom::Start(metadata.len().saturating_sub(LOOKED_AT_BYTES)))?;
@@ -395,6 +399,18 @@ mod tests {
         for (engine, form) in [(postgres, "an archive of pg_dump"), (mariadb, "a text of mysqldump")] {
             let problems = dump(folder.path(), engine).0;
             assert!(problems[0].ends_with(&format!("; a dump is one file, such as {form}")), "{problems:?}");
+        }
+    }
+
+    /// The plan of a stranger's study waited for a pipe, and read a device until the memory was full.
+    #[test]
+    fn a_dump_that_has_no_end_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils are there").success());
+        for path in [&*pipe, Path::new("/dev/zero")] {
+            let problems = dump(path, &sqlite::ENGINE).0;
+            assert!(problems[0].ends_with(": it is no regular file"), "{problems:?}");
         }
     }
 
