@@ -60,7 +60,7 @@ const KIND: &str = "cpu_model cpus hypervisor hardware firmware kernel operating
 
 /// Facts that the kind has in other words, that results are refused for, or that name a machine's own disks.
 const NEVER_ALIKE: &[&str] =
-    &["command_line", "cpus_usable", "device", "kernel_version", "memory", "memory_limit_bytes", "surefoot", "swap"];
+    &["command_line", "cpus_usable", "device", "kernel_version", "memory", "memory_limit_bytes", "surefoot"];
 
 /// The fact that a file of the user's is, by its name.
 pub fn input(file: &Path) -> String {
