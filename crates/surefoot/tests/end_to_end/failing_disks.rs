@@ -188,10 +188,10 @@ fn what_can_not_be_measured_is_said() {
     };
     let tree = SQLITE.replace("[workload.oltp]\nengine = \"sqlite\"", "[workload.tree]");
     refused(&tree, "nobody knows which commits must be there; load = \"files\" measures");
-    let suite = SQLITE.replace("[workload.oltp]", "[workload.sql-bench]");
-    refused(&suite, "a study of `oltp` on sqlite with the same settings measures what these lose");
     let case = ["faults", "s.toml", "--scenario", "tree", "--replay", "flush-error@1/restart"];
     world.surefoot(&case).status(2).says("`tree` has no cases: of tree on none nobody knows");
+    let suite = SQLITE.replace("[workload.oltp]", "[workload.sql-bench]");
+    refused(&suite, "a study of `oltp` on sqlite with the same settings measures what these lose");
     refused(
         &format!("{SQLITE}[safety]\nfault_blocks = [\"jurnal\"]\n"),
         "no request of this load is of a block `jurnal`",
