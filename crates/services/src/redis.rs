@@ -135,7 +135,9 @@ impl ServiceSettings for RedisSettings {
         if policy == "always" {
             return Durability::full();
         }
-        Durability::because(Class::LosesRecent, "appendfsync = everysec: the last second or two are not flushed")
+        let second = "appendfsync = everysec: the last second or two are not flushed, as its manual says, and where the file then \
+                      ends in zeros Redis does not start on it (issue 5177): `[safety]` measures how often";
+        Durability::because(Class::LosesRecent, second)
     }
 
     fn files(&self, setup: &Setup) -> Vec<Configuration> {
@@ -332,6 +334,8 @@ mod tests {
         assert_eq!(class(json!({})), Class::LosesAll, "snapshots are minutes apart");
         assert_eq!(class(json!({ "save": "" })), Class::LosesAll);
         assert_eq!(class(json!({ "appendonly": true })), Class::LosesRecent);
+        let why = parameters(json!({ "appendonly": "yes" })).durability().reasons.concat();
+        assert!(why.contains("does not start on it (issue 5177)"), "the manual has it not: {why}");
         assert_eq!(class(json!({ "appendonly": "yes", "appendfsync": "always" })), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "APPENDONLY": "yes", "appendfsync": "no" })), Class::MayCorrupt);
         assert_eq!(class(json!({ "appendonly": "YES", "appendfsync": "NO" })), Class::MayCorrupt);
