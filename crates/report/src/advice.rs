@@ -101,6 +101,7 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let (names, best) = (or_list(&all), best(&part.metric));
             format!("{names}: {none} is ruled out as the {best}. Choosing {who} costs at most {bound}.")
         }
+        (Advice::Best, None) if is_sole(part) => format!("Use {who}: no other scenario may be chosen."),
         (Advice::Best, None) => {
             let by_little = by_little(part, pick, view.margin);
             format!("Use {who}: {} of {}{by_little}.", it_is_best(part), competitors(part, pick))
@@ -134,6 +135,13 @@ fn competitors(part: &Part, pick: &Row) -> String {
         false if has_failed => format!("the {}{few}{steady}", safety::competitors(part)),
         false => format!("the {}{steady}", safety::competitors(part)),
     }
+}
+
+/// Whether nothing that was measured beside a pick may be chosen in its place.
+pub fn is_sole(part: &Part) -> bool {
+    let picks = part.picks();
+    let is_out = |pick: &Row, row: &Row| row.label == pick.label || row.is_out_beside(pick) || row.stalls.is_some();
+    !picks.is_empty() && picks.iter().all(|pick| part.beside(pick).all(|row| is_out(pick, row)))
 }
 
 /// "xfs with each rate", or "xfs with rate 100, ext4 with rate 200, nothing with rate 300".
@@ -291,6 +299,8 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
         }
         Advice::Open { .. } => format!("How sure: not yet, after {rounds} rounds{}.", found(part)),
         Advice::Among { .. } => format!("How sure: {sure}, over {rounds} rounds{}{confirmed}.", found(part)),
+        // That none of one is faster says nothing.
+        Advice::Best if is_sole(part) => "How sure: no other scenario may be chosen, whatever its speed.".into(),
         Advice::Best => {
             let of = part.pick().map_or_else(String::new, |pick| competitors(part, pick));
             let by_mean = if tails::slow_pick(part).is_some() { " by the mean" } else { "" };

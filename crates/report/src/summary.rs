@@ -308,6 +308,7 @@ fn how_sure(parts: &[&Part], view: &View) -> Option<String> {
         Advice::Direction { .. } | Advice::HardlyMet { .. } | Advice::SpokenAgainst { .. } => 3,
         Advice::Open { .. } => 2,
         Advice::Among { .. } => 1,
+        Advice::Best if advice::is_sole(part) => -1,
         _ => 0,
     };
     let said = advice::how_sure(parts.iter().max_by_key(doubt)?, view)?;
