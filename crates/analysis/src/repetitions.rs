@@ -3,13 +3,14 @@
 //! A study that goes on keeps the length of its trials; another one is a new study. Of turns by the clock the lengths are chosen before the
 //! first trial (`lab::turn_lengths`), and nothing is said here.
 
+use crate::counting::Counting;
 use crate::elapsed;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::view::Part;
-use ledger::model::{Contents, Mode, Order, Phase, Scenario, Trial, TrialState};
+use ledger::model::{Contents, Mode, Order, Phase, Scenario};
 use stats::Observations;
 use stats::repetitions::{Components, Repetitions, RoundCost, Straying, Wanted, least_time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A new study is worth it where it takes less than this share of what going on takes.
 const SHARE_MAX: f64 = 0.75;
@@ -35,14 +36,14 @@ pub struct PrecisionCost {
 
 impl PrecisionCost {
     /// Of all of a study's workloads. None: it can't be told, or trials of other lengths are no way to go on.
-    pub fn of(parts: &[Part], contents: &Contents) -> Option<PrecisionCost> {
+    pub fn of(parts: &[Part], contents: &Contents, counting: &Counting) -> Option<PrecisionCost> {
         let settings = &contents.study.analysis;
         let is_cut = settings.order == Order::Turns && contents.scenarios.iter().any(is_by_the_clock);
         let is_fleet = contents.trials.iter().any(|trial| trial.member.is_some());
         if is_cut || is_fleet || settings.mode == Mode::Tune || contents.is_closed() {
             return None;
         }
-        let numbers = run_numbers(contents)?;
+        let numbers = run_numbers(counting)?;
         let runs = u32::try_from(numbers.len()).ok()?;
         let round = elapsed::of_a_round(contents)?;
         let measured = round.measured.filter(|measured| *measured < round.all)?;
@@ -78,16 +79,10 @@ fn is_by_the_clock(scenario: &Scenario) -> bool {
 }
 
 /// The numbers of a trial's measured runs, where all main trials have the same ones, and several.
-fn run_numbers(contents: &Contents) -> Option<Vec<u32>> {
-    let is_measured = |trial: &&Trial| trial.phase == Phase::Main && trial.state == TrialState::Finished;
-    let trials = contents.counted_trials().into_iter().filter(is_measured);
-    let mut of_trials: BTreeMap<i64, BTreeSet<u32>> = trials.map(|trial| (trial.id, BTreeSet::new())).collect();
-    for run in contents.runs.iter().filter(|run| !run.warm_up) {
-        if let Some(numbers) = of_trials.get_mut(&run.trial) {
-            numbers.insert(run.run);
-        }
-    }
-    let mut all = of_trials.into_values();
+fn run_numbers(counting: &Counting) -> Option<Vec<u32>> {
+    let trials = counting.trials.values().filter(|trial| trial.phase == Phase::Main);
+    let runs = |trial: &i64| counting.runs.get(trial).into_iter().flatten();
+    let mut all = trials.map(|trial| runs(&trial.id).map(|run| run.run).collect::<BTreeSet<u32>>());
     let first = all.next()?;
     let is_right = (2..=RUNS_MAX).contains(&first.len()) && all.all(|numbers| numbers == first);
     is_right.then(|| first.into_iter().collect())

@@ -101,10 +101,15 @@ pub fn turn_seconds(plan: &Plan) -> f64 {
     plan.drawn.turns.map_or(plan.design.turn_seconds, |chosen| f64::from(chosen.turn_milliseconds) / 1000.0)
 }
 
+/// The same for runs of so many seconds, of which there are so many: a trial has no more than [`TURNS_MAX`] turns.
+fn turn_seconds_for(plan: &Plan, seconds: f64, runs: u32) -> f64 {
+    turn_seconds(plan).max(seconds * f64::from(runs) / TURNS_MAX)
+}
+
 /// The length of a scenario's turns, where that is a matter of time: of runs that [`cut`] leaves whole, theirs.
 pub fn turn_seconds_of(plan: &Plan, scenario: &PlannedScenario) -> Option<f64> {
     let seconds = run_seconds(scenario)?;
-    let turn = turn_seconds(plan).max(seconds * f64::from(plan.design.runs) / TURNS_MAX);
+    let turn = turn_seconds_for(plan, seconds, plan.design.runs);
     let is_chosen = plan.drawn.turns.is_some_and(|chosen| chosen.turns.is_some());
     Some(if is_chosen { turn } else { turn.min(seconds) })
 }
@@ -118,7 +123,7 @@ pub fn cut(spec: &mut TrialSpec, plan: &Plan) {
     spec.turns = Some(Turns { charge_flush: design.charge_flush, is_job });
     let Some(seconds) = seconds else { return };
     let chosen_turns = plan.drawn.turns.and_then(|chosen| chosen.turns);
-    let turn_seconds = turn_seconds(plan).max(seconds * f64::from(spec.runs) / TURNS_MAX);
+    let turn_seconds = turn_seconds_for(plan, seconds, spec.runs);
     if turn_seconds >= seconds && chosen_turns.is_none() {
         return;
     }

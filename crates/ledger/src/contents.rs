@@ -249,7 +249,7 @@ impl Contents {
 
     /// As [`Contents::values`], of each trial's run of this number alone.
     pub fn values_of_run(&self, metric: &str, number: u32) -> Vec<Vec<Option<f64>>> {
-        let figure = |run: &RunRow| run.metrics.get(metric).copied().filter(|_| run.run == number);
+        let figure = |run: &RunRow| if run.run == number { run.metrics.get(metric).copied() } else { None };
         self.figures(Phase::Main, metric, &figure)
     }
 

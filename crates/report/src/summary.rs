@@ -16,7 +16,6 @@ use analysis::advice::{Advice, Against, MoreRounds};
 use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 /// Lines on a terminal of a hundred columns.
 pub const LINES_MAX: usize = 12;
@@ -29,8 +28,10 @@ const RESERVE: f64 = 1.2;
 /// Letters of why a trial failed.
 const FAILURE_LETTERS: usize = 120;
 /// Letters of a scenario's name: as many as leave the table its room.
-static NAME_LETTERS: [usize; 5] = [36, 28, 25, 22, 16];
-/// Rather than names of fewer letters than the first three of these, so many rows are enough.
+const NAME_LETTERS: [usize; 5] = [36, 28, 25, 22, 16];
+/// Rather than names of fewer letters than this …
+const NAME_LETTERS_ENOUGH: usize = 25;
+/// … so many rows are enough.
 const ROWS_ENOUGH: usize = 4;
 
 /// Where the answer's study and files are, as far as whoever shows it knows.
@@ -58,13 +59,11 @@ pub fn summary(input: &Input, place: &Place, width: usize, colour: bool) -> Stri
     let shown = |colour: bool, room: Room| document::terminal(&blocks(input, place, room), width, colour);
     let is_short = |text: &str| text.lines().count() <= LINES_MAX;
     let is_narrow = |text: &str| text.lines().all(|line| line.chars().count() <= width);
-    let of_rows = |rows: RangeInclusive<usize>, letters: &'static [usize]| {
-        rows.rev().flat_map(move |rows| letters.iter().map(move |letters| Room { rows, name_letters: *letters }))
-    };
-    let rooms = || of_rows(1..=ROWS_MAX, &NAME_LETTERS);
+    let rooms = || (1..=ROWS_MAX).rev().flat_map(|rows| NAME_LETTERS.map(|name_letters| Room { rows, name_letters }));
+    let is_enough = |room: &Room| room.rows >= ROWS_ENOUGH && room.name_letters >= NAME_LETTERS_ENOUGH;
+    let (first, then): (Vec<Room>, Vec<Room>) = rooms().partition(is_enough);
     let with_text = |room| (room, shown(false, room));
-    let mut all = of_rows(ROWS_ENOUGH..=ROWS_MAX, &NAME_LETTERS[..3]).chain(rooms()).map(with_text);
-    let whole = all.find(|(_, text)| is_short(text) && is_narrow(text));
+    let whole = first.into_iter().chain(then).map(with_text).find(|(_, text)| is_short(text) && is_narrow(text));
     // Words without a space, such as a long path, are not broken: then it is as short as it can be, and wider.
     let short = || rooms().map(with_text).filter(|(_, text)| is_short(text));
     let found = whole.or_else(|| short().nth(NAME_LETTERS.len() - 1));

@@ -247,22 +247,23 @@ fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)], level
     }
     // Each cell's own level is taken out first, so that a round in which another has a hole looks like the rounds in which it has none.
     // The round's level is the median of the other cells: one stray value must not make them all look strange.
-    let residuals = |level: fn(f64, &[f64]) -> f64| -> Vec<f64> {
-        let residual = |(round, value): &(usize, f64)| {
-            let row = &observations.rounds[*round];
-            let others = (0..levels.len()).filter(|other| *other != cell);
-            let others: Vec<f64> = others.filter_map(|other| Some(logarithm(row, other)? - levels[other]?)).collect();
-            value.ln() - level(value.ln() - levels[cell].unwrap_or(0.0), &others)
-        };
-        of.iter().map(residual).collect()
+    let beside = |(round, value): &(usize, f64)| -> (f64, Vec<f64>) {
+        let row = &observations.rounds[*round];
+        let others = (0..levels.len()).filter(|other| *other != cell);
+        (value.ln(), others.filter_map(|other| Some(logarithm(row, other)? - levels[other]?)).collect())
     };
-    let apart = modified_z(&residuals(middle)).into_iter().zip(modified_z(&residuals(middle_or_nearest)));
+    let rounds: Vec<(f64, Vec<f64>)> = of.iter().map(beside).collect();
+    let own = levels[cell].unwrap_or(0.0);
+    let by_middle: Vec<f64> = rounds.iter().map(|(value, others)| value - middle(others)).collect();
+    let by_nearest: Vec<f64> =
+        rounds.iter().map(|(value, others)| value - middle_or_nearest(value - own, others)).collect();
+    let apart = modified_z(&by_middle).into_iter().zip(modified_z(&by_nearest));
     let found = of.iter().zip(apart).filter(|(_, (z, nearest))| z.abs().min(nearest.abs()) > MODIFIED_Z_MAX);
     found.map(|((round, _), (z, _))| Outlier { round: *round, z }).collect()
 }
 
 /// A round's level by the other cells.
-fn middle(_own: f64, others: &[f64]) -> f64 {
+fn middle(others: &[f64]) -> f64 {
     if others.is_empty() { 0.0 } else { median(others) }
 }
 
@@ -271,6 +272,6 @@ fn middle_or_nearest(own: f64, others: &[f64]) -> f64 {
     match others {
         [one, other] if (own - one).abs() < (own - other).abs() => *one,
         [_, other] => *other,
-        _ => middle(own, others),
+        _ => middle(others),
     }
 }

@@ -54,7 +54,7 @@ impl View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
             limits: limits(contents, details, alpha),
-            precision_cost: PrecisionCost::of(&parts, contents),
+            precision_cost: PrecisionCost::of(&parts, contents, &counting),
             parts,
             screen,
             confidence: settings.confidence,
