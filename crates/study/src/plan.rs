@@ -313,13 +313,19 @@ impl<S: Clone> Plan<S> {
         names.filter(|name| seen.insert(*name)).cloned().collect()
     }
 
-    /// Keeps scenarios whose label, or `factor=level`, contains one of these words; and their controls.
+    /// Keeps scenarios whose label, or `factor=level`, contains one of these words; and their controls. Of a word that is the whole of one,
+    /// no longer one is meant: `ext4` beside `ext4-no-journal`, `threads=1` beside `threads=16`.
     pub fn only(&mut self, words: &[String]) {
-        self.scenarios.retain(|scenario| {
+        let texts = |scenario: &PlannedScenario<S>| -> Vec<String> {
             let names = |(factor, level): (&String, &String)| [format!("{factor}={level}"), with_factor(factor, level)];
-            let levels = scenario.levels.iter().flat_map(names);
-            let texts: Vec<String> = levels.chain([scenario.label.clone()]).collect();
-            words.iter().any(|word| texts.iter().any(|text| text.contains(word.as_str())))
+            scenario.levels.iter().flat_map(names).chain([scenario.label.clone()]).collect()
+        };
+        let is_whole = |word: &String| self.scenarios.iter().any(|scenario| texts(scenario).contains(word));
+        let (whole, parts): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| is_whole(word));
+        self.scenarios.retain(|scenario| {
+            let texts = texts(scenario);
+            let has_part = || parts.iter().any(|part| texts.iter().any(|text| text.contains(part.as_str())));
+            whole.iter().any(|word| texts.contains(word)) || has_part()
         });
         self.settle();
     }

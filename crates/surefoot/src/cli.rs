@@ -120,7 +120,7 @@ pub struct StudyArgs {
     /// Change a setting, or fix a factor to one or several levels: storage.filesystem=xfs, 'storage.filesystem=["xfs", "ext4"]'
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Only scenarios whose label or FACTOR=LEVEL contains this word
+    /// Only scenarios whose label or FACTOR=LEVEL is this word, or contains it where none is
     #[arg(long, value_name = "WORD")]
     pub only: Vec<String>,
     /// Rounds: a number, or MIN..MAX

@@ -286,6 +286,23 @@ fn only_keeps_a_baseline_and_its_control() {
     }
 }
 
+/// Who names a scenario as the report does, as its commands to do it again do, gets that one.
+#[test]
+fn only_takes_a_whole_name_for_no_longer_one() {
+    let filesystems = "[factors]\n\"storage.filesystem\" = [\"ext2\", \"ext3\"]\n\
+        storage.mount = [[\"noatime\"], [\"noatime\", \"sync\"]]\n[workload.oltp]\n";
+    let kept = |body: &str, word: &str| {
+        let mut plan = right(body);
+        plan.only(&[word.into()]);
+        plan.scenarios.into_iter().filter(|scenario| !scenario.control).map(|kept| kept.label).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(filesystems, "ext3 · noatime"), ["ext3 · noatime"]);
+    assert_eq!(kept(filesystems, "ext3"), ["ext3 · noatime", "ext3 · noatime,sync"]);
+    let threads = "[factors]\nworkload.oltp.threads = [1, 16]\n[workload.oltp]\n";
+    assert_eq!(kept(threads, "threads=1"), ["threads=1"]);
+    assert_eq!(kept(threads, "threads"), ["threads=1", "threads=16"], "a part of a name");
+}
+
 #[test]
 fn more_rounds_are_the_same_study_and_another_seed_is_not() {
     let body =
