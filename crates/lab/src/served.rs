@@ -18,6 +18,9 @@ const TEMPLATE_SEED: u64 = 1;
 /// What a site is called in a template, whoever serves it.
 const SITE: &str = "web";
 
+/// Where servers that are started by hand have their sockets and configuration: they run as several users.
+const RUN_FOLDER: &str = "RUN=$(mktemp -d) && chmod 1777 $RUN";
+
 /// Which services, for which workload.
 pub struct Wanted<'a> {
     /// The services in the order of their start; the last is the one that is driven.
@@ -140,7 +143,8 @@ pub fn serve(
     }
     parts.iter().try_for_each(|part| part.service.move_log(&part.place))?;
     let driven = parts.last().expect("a workload that is served names a service");
-    let commands = parts.iter().flat_map(|part| part.commands(log.is_some())).collect();
+    let of_parts = parts.iter().flat_map(|part| part.commands(log.is_some()));
+    let commands = std::iter::once(RUN_FOLDER.to_string()).chain(of_parts).collect();
     let data = driven.place.data.clone();
     let password = wanted.network.map(|network| network.password.clone());
     let mut served =

@@ -310,20 +310,20 @@ impl WebServer for ApacheSettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let fpm = Path::new("/tmp/php-fpm/socket");
+        let fpm = Path::new("$RUN/php-fpm/socket");
         let fpm = Some(fpm).filter(|_| self.php_form == PhpForm::Fpm);
-        let text = self.configuration(["$MOUNT/data", "/tmp/apache"], web::BY_HAND, &[], fpm);
+        let text = self.configuration(["$MOUNT/data", "$RUN/apache"], web::BY_HAND, &[], fpm);
         let mut commands = vec![
-            "mkdir -p /tmp/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
-            web::file_command("/tmp/apache/apache.conf", &text),
+            "mkdir -p $RUN/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
+            web::file_command("$RUN/apache/apache.conf", &text),
         ];
         let mut environment = "";
         if self.runs_php() {
-            commands.push(web::file_command("/tmp/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
-            environment = "PHP_INI_SCAN_DIR=:/tmp/apache/php ";
+            commands.push(web::file_command("$RUN/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
+            environment = "PHP_INI_SCAN_DIR=:$RUN/apache/php ";
         }
-        commands.extend(self.web.certify_by_hand("/tmp/apache"));
-        commands.push(format!("{environment}apache2 -f /tmp/apache/apache.conf"));
+        commands.extend(self.web.certify_by_hand("$RUN/apache"));
+        commands.push(format!("{environment}apache2 -f $RUN/apache/apache.conf"));
         commands
     }
 }

@@ -142,10 +142,10 @@ impl WebServer for CaddySettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let text = self.configuration(["$MOUNT/data", "/tmp"], web::BY_HAND, self.php.socket_by_hand(), &[]);
-        let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/Caddyfile", &text)];
-        commands.extend(self.web.certify_by_hand("/tmp"));
-        commands.push("caddy run --adapter caddyfile --config /tmp/Caddyfile".into());
+        let text = self.configuration(["$MOUNT/data", "$RUN"], web::BY_HAND, self.php.socket_by_hand(), &[]);
+        let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("$RUN/Caddyfile", &text)];
+        commands.extend(self.web.certify_by_hand("$RUN"));
+        commands.push("caddy run --adapter caddyfile --config $RUN/Caddyfile".into());
         commands
     }
 }

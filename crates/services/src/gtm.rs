@@ -307,7 +307,7 @@ impl Service for Gtm {
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
-        let mut all: Vec<String> = self.environment("$MOUNT/data", "/tmp").lines().map(String::from).collect();
+        let mut all: Vec<String> = self.environment("$MOUNT/data", "$RUN").lines().map(String::from).collect();
         let lines: Vec<String> = self.directory().lines().map(|line| format!("'{line}'")).collect();
         all.push(format!("printf '%s\\n' {} | $gtm_dist/mumps -run GDE", lines.join(" ")));
         all.push("$gtm_dist/mupip create".into());

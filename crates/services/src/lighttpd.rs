@@ -254,13 +254,13 @@ impl WebServer for LighttpdSettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let environment = [("PHP_INI_SCAN_DIR".to_string(), ":/tmp/lighttpd/php".to_string())];
-        let text = self.configuration("$MOUNT/data", "/tmp/lighttpd", web::BY_HAND, &environment);
+        let environment = [("PHP_INI_SCAN_DIR".to_string(), ":$RUN/lighttpd/php".to_string())];
+        let text = self.configuration("$MOUNT/data", "$RUN/lighttpd", web::BY_HAND, &environment);
         vec![
-            "mkdir -p /tmp/lighttpd/php $MOUNT/data/site $MOUNT/data/sessions".into(),
-            web::file_command("/tmp/lighttpd/php/surefoot.ini", &self.php.ini("$MOUNT/data")),
-            web::file_command("/tmp/lighttpd/lighttpd.conf", &text),
-            "lighttpd -f /tmp/lighttpd/lighttpd.conf".into(),
+            "mkdir -p $RUN/lighttpd/php $MOUNT/data/site $MOUNT/data/sessions".into(),
+            web::file_command("$RUN/lighttpd/php/surefoot.ini", &self.php.ini("$MOUNT/data")),
+            web::file_command("$RUN/lighttpd/lighttpd.conf", &text),
+            "lighttpd -f $RUN/lighttpd/lighttpd.conf".into(),
         ]
     }
 }

@@ -343,7 +343,7 @@ impl Service for MariaDb {
         // InnoDB does not start without it.
         let move_log = has_log_volume.then(|| format!("mv -t \"$WAL\" {log}"));
         let start = format!(
-            "{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}",
+            "{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=$RUN/mariadb.sock --skip-networking {}",
             self.program.path.display(),
             words.join(" ")
         );

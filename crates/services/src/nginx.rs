@@ -249,10 +249,10 @@ impl WebServer for NginxSettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let text = self.configuration(["$MOUNT/data", "/tmp"], web::BY_HAND, self.php.socket_by_hand(), &[]);
-        let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
-        commands.extend(self.web.certify_by_hand("/tmp"));
-        commands.push("nginx -e stderr -c /tmp/nginx.conf".into());
+        let text = self.configuration(["$MOUNT/data", "$RUN"], web::BY_HAND, self.php.socket_by_hand(), &[]);
+        let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("$RUN/nginx.conf", &text)];
+        commands.extend(self.web.certify_by_hand("$RUN"));
+        commands.push("nginx -e stderr -c $RUN/nginx.conf".into());
         commands
     }
 }

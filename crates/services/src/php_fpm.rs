@@ -65,7 +65,7 @@ impl Behind {
 
     /// Its socket, where it was started by hand.
     pub fn socket_by_hand(self) -> Option<&'static Path> {
-        (self == Behind::Fpm).then_some(Path::new("/tmp/php-fpm/socket"))
+        (self == Behind::Fpm).then_some(Path::new("$RUN/php-fpm/socket"))
     }
 }
 
@@ -172,10 +172,10 @@ impl Service for PhpFpm {
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let program = self.program.path.display();
         vec![
-            "mkdir -p /tmp/php-fpm/php $MOUNT/data/sessions".into(),
-            web::file_command("/tmp/php-fpm/php/surefoot.ini", &self.php.ini("$MOUNT/data")),
-            web::file_command("/tmp/php-fpm/php-fpm.conf", &self.configuration("/tmp/php-fpm")),
-            format!("PHP_INI_SCAN_DIR=:/tmp/php-fpm/php {program} -F -R -y /tmp/php-fpm/php-fpm.conf &"),
+            "mkdir -p $RUN/php-fpm/php $MOUNT/data/sessions".into(),
+            web::file_command("$RUN/php-fpm/php/surefoot.ini", &self.php.ini("$MOUNT/data")),
+            web::file_command("$RUN/php-fpm/php-fpm.conf", &self.configuration("$RUN/php-fpm")),
+            format!("PHP_INI_SCAN_DIR=:$RUN/php-fpm/php {program} -F -R -y $RUN/php-fpm/php-fpm.conf &"),
         ]
     }
 }

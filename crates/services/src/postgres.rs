@@ -331,7 +331,7 @@ impl Service for Postgres {
         let set = |line: &str| format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line));
         all.extend(lines(&self.asked.settings).lines().map(set));
         all.push(format!(
-            "{run_as}{bin}/postgres -D \"$MOUNT/data\" -c listen_addresses= -c unix_socket_directories=/tmp"
+            "{run_as}{bin}/postgres -D \"$MOUNT/data\" -c listen_addresses= -c unix_socket_directories=$RUN"
         ));
         all
     }

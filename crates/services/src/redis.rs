@@ -268,11 +268,12 @@ impl Service for Redis {
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let run_as = run_as(self.program.user.as_ref());
-        let set = |line: &str| format!("echo '{line}' >> /tmp/redis.conf");
+        let set = |line: &str| format!("echo '{line}' >> $RUN/redis.conf");
         let program = self.program.path.display();
         let start =
-            format!("{run_as}{program} /tmp/redis.conf --port 0 --unixsocket /tmp/{SOCKET} --dir \"$MOUNT/data\"");
-        lines(&self.settings).lines().map(set).chain([start]).collect()
+            format!("{run_as}{program} $RUN/redis.conf --port 0 --unixsocket $RUN/{SOCKET} --dir \"$MOUNT/data\"");
+        let made = "touch $RUN/redis.conf".to_string();
+        [made].into_iter().chain(lines(&self.settings).lines().map(set)).chain([start]).collect()
     }
 
     fn is_passing(&self, name: &str) -> bool {

@@ -236,7 +236,8 @@ pub trait Service {
         Ok(None)
     }
 
-    /// The shell commands that make and start it by hand, the data folder as `$MOUNT/data`, the log's volume as `$WAL`.
+    /// The shell commands that make and start it by hand, the data folder as `$MOUNT/data`, the log's volume as `$WAL`,
+    /// a folder for sockets and configuration as `$RUN`.
     fn commands(&self, has_log_volume: bool) -> Vec<String>;
 
     /// Files of the data directory that a copy need not have (sockets, locks, messages).

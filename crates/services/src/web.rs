@@ -229,9 +229,10 @@ pub fn user() -> Option<User> {
     User::first_of(USERS)
 }
 
-/// The shell command that writes this text to a file, with `$MOUNT` filled in.
+/// The shell command that writes this text to a file, with `$MOUNT` and `$RUN` filled in.
 pub fn file_command(path: &str, text: &str) -> String {
-    let text = text.replace('$', "\\$").replace("\\$MOUNT", "$MOUNT").replace('`', "\\`");
+    let text = text.replace('$', "\\$").replace('`', "\\`");
+    let text = text.replace("\\$MOUNT", "$MOUNT").replace("\\$RUN", "$RUN");
     format!("cat > {path} <<END\n{text}END")
 }
 
@@ -239,6 +240,17 @@ pub fn file_command(path: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_file_that_a_shell_writes_keeps_its_own_variables() {
+        let text = "root $MOUNT/site/$host;\npid $RUN/pid;\n# `date`\n";
+        let command = file_command("$RUN/nginx.conf", text);
+        let script = format!("MOUNT=/m\nRUN=$(mktemp -d)\n{command}\necho $RUN\ncat $RUN/nginx.conf\nrm -r $RUN");
+        let output = std::process::Command::new("sh").args(["-ec", &script]).output().expect("a shell");
+        let said = String::from_utf8(output.stdout).expect("text");
+        let (run, written) = said.split_once('\n').expect("lines");
+        assert_eq!(written, text.replace("$MOUNT", "/m").replace("$RUN", run));
+    }
 
     #[test]
     fn an_open_port_is_no_server_that_has_read_its_settings() {
