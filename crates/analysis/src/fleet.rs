@@ -57,6 +57,8 @@ pub struct FleetHost {
     pub members: Vec<u32>,
     /// Its kind, by its place in the list.
     pub kind: usize,
+    /// The place of the first host that is the same machine under another name, as one run of a kernel had members of both.
+    pub is_again: Option<usize>,
 }
 
 /// Machines that are alike.

@@ -2,6 +2,7 @@
 
 use crate::member::HOST;
 use ledger::model::Host;
+use observe::machine::KERNEL_RUN;
 use sha2::{Digest as _, Sha256};
 
 /// Letters of a machine's word.
@@ -14,9 +15,14 @@ pub fn this(variable: &dyn Fn(&str) -> Option<String>) -> Host {
     Host { name, id: std::fs::read_to_string("/etc/machine-id").map_or_else(|_| String::new(), |id| word(&id)) }
 }
 
+/// The fact by which one machine under two names is known: containers of one machine have each their own host name.
+pub fn kernel_run() -> Option<(String, String)> {
+    crate::noise::boot().map(|boot| (KERNEL_RUN.to_string(), word(&boot)))
+}
+
 /// machine-id(5) asks not to be passed on as it is.
-fn word(machine_id: &str) -> String {
-    let hash = Sha256::digest(format!("surefoot host {}", machine_id.trim()));
+fn word(id: &str) -> String {
+    let hash = Sha256::digest(format!("surefoot host {}", id.trim()));
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     hash[..ID_LETTERS].into()
 }

@@ -122,7 +122,7 @@ fn share_out(work: &mut [f64], (from, to): (f64, f64), done: f64) {
 }
 
 /// The kernel's own name of the time since it was started.
-fn boot() -> Option<String> {
+pub(crate) fn boot() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_string())
 }

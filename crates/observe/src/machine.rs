@@ -47,7 +47,10 @@ const DISK_ATTRIBUTES: &[(&str, &str)] = &[
 
 /// Facts that are told but may differ when a study goes on: they do so by themselves.
 const FREE_TO_CHANGE: &[&str] =
-    &["memory_bytes", "client_round_trip_microseconds_median", "client_round_trip_microseconds_p99"];
+    &[KERNEL_RUN, "memory_bytes", "client_round_trip_microseconds_median", "client_round_trip_microseconds_p99"];
+
+/// The fact that says of a fleet's member which start of a kernel ran it, in a word: two that have one ran on one machine.
+pub const KERNEL_RUN: &str = "kernel_run";
 
 /// Facts that older files do not have.
 const LATER: &[&str] = &["cpu_microcode", "cpus_usable", "firmware", "hardware", "memory_limit_bytes", "surefoot"];

@@ -287,6 +287,16 @@ impl FleetReport {
         let Fleet { hosts, kinds, unlike, members, holes, .. } = &self.fleet;
         let name = |host: &usize| hosts[*host].host.name.clone();
         let mut lines = Vec::new();
+        let again: Vec<String> =
+            hosts.iter().filter_map(|host| Some(format!("{} is {}", host.host.name, name(&host.is_again?)))).collect();
+        if !again.is_empty() {
+            lines.push(format!(
+                "One machine counts as several hosts, as their members ran in one kernel: {}. Give them one `SUREFOOT_HOST`, and read \
+                 this as of {} hosts.",
+                some_of(&again),
+                hosts.len() - again.len()
+            ));
+        }
         if kinds.len() > 1 {
             let each = kinds.iter().map(|kind| {
                 format!("{} ({})", differing(kind, kinds), some_of(&kind.hosts.iter().map(name).collect::<Vec<_>>()))

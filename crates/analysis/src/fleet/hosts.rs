@@ -2,7 +2,8 @@
 
 use super::{FleetHost, MachineKind, Unlike};
 use crate::changed::is_version;
-use ledger::model::{Contents, Host, TrialState};
+use ledger::model::{Contents, Host, Session, TrialState};
+use observe::machine::KERNEL_RUN;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Machines that measured something, in the order of their first members, and their kinds, the largest first.
@@ -25,13 +26,25 @@ pub(super) fn hosts(contents: &Contents) -> (Vec<FleetHost>, Vec<MachineKind>) {
         });
         kinds[kind].hosts.push(hosts.len());
         let host = Host::clone(&member.host);
-        hosts.push(FleetHost { host, members: vec![member.number], kind });
+        hosts.push(FleetHost { host, members: vec![member.number], kind, is_again: None });
     }
+    find_again(contents, &mut hosts);
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.hosts.len()));
     for (place, kind) in kinds.iter().enumerate() {
         kind.hosts.iter().for_each(|host| hosts[*host].kind = place);
     }
     (hosts, kinds)
+}
+
+/// Marks hosts whose members ran in a kernel that had an earlier host's: names say nothing of that, as containers have their own.
+fn find_again(contents: &Contents, hosts: &mut [FleetHost]) {
+    let host_of = host_of_members(hosts);
+    let run_of = |session: &Session| Some((session.machine.get(KERNEL_RUN)?.clone(), *host_of.get(&session.member?)?));
+    let runs: Vec<(String, usize)> = contents.sessions.iter().filter_map(run_of).collect();
+    for (run, host) in &runs {
+        let first = runs.iter().filter(|other| other.0 == *run).map(|other| other.1).min();
+        hosts[*host].is_again = first.filter(|first| first != host).or(hosts[*host].is_again);
+    }
 }
 
 fn facts(contents: &Contents, member: u32) -> BTreeMap<&'static str, String> {

@@ -85,6 +85,7 @@ fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
     let machine = |input: &Input| {
         let contents = &input.contents;
         let mut facts = contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default();
+        facts.remove(observe::machine::KERNEL_RUN);
         // Of a fleet's members, whose machines may be alike otherwise.
         facts.extend(contents.members.first().map(|member| ("host".to_string(), member.host.name.clone())));
         facts

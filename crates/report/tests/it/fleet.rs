@@ -159,6 +159,24 @@ fn kinds_are_told_apart_and_nothing_is_said_of_a_further_machine_of_a_small_one(
     check(&self::said(&contents), &["Of any kind there are fewer than 4 hosts with both"]);
 }
 
+/// Containers of one machine have each their own host name: four of them had been a sample of machines.
+#[test]
+fn one_machine_under_several_names_is_told() {
+    let mut contents = fleet(&EIGHT);
+    let run_in = |contents: &mut Contents, kernels: [u32; 8]| {
+        for (session, kernel) in contents.sessions.iter_mut().zip(kernels) {
+            session.machine.insert("kernel_run".into(), kernel.to_string());
+        }
+    };
+    run_in(&mut contents, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert!(!said(&contents).contains("One machine"), "{}", said(&contents));
+    run_in(&mut contents, [1, 2, 3, 1, 5, 2, 7, 1]);
+    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let answer = json["answer"].as_array().expect("sentences").iter().filter_map(|sentence| sentence.as_str());
+    let told = "n4 is n1, n6 is n2 and n8 is n1. Give them one `SUREFOOT_HOST`, and read this as of 5 hosts.";
+    assert_eq!(answer.filter(|sentence| sentence.contains(told)).count(), 1, "{json:#}");
+}
+
 /// A server's version, a tool's and a governor that were others on some hosts had been told nowhere.
 #[test]
 fn what_is_not_alike_on_all_hosts_is_said() {

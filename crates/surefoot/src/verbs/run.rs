@@ -110,7 +110,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         asked: loaded.asked(measured.verb(), left_out),
         member: place.as_ref().map(|place| place.member.clone()),
         version: env!("SUREFOOT_VERSION"),
-        machine: facts(&bench, client.as_ref()),
+        machine: facts(&bench, client.as_ref(), place.is_some()),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
         noise: loaded.noise,
@@ -190,11 +190,13 @@ fn require_places(args: &RunArgs, loaded: &Loaded) -> Result<(), Failure> {
     super::report::require_writable(page)
 }
 
-/// What the machine is now, with the files that the study reads, surefoot itself, and its load agent's machine.
-fn facts(bench: &OfThisMachine, client: Option<&client::Client>) -> BTreeMap<String, String> {
+/// What the machine is now, with the files that the study reads, surefoot itself, its load agent's machine, and of a fleet's member the run
+/// of its kernel.
+fn facts(bench: &OfThisMachine, client: Option<&client::Client>, is_member: bool) -> BTreeMap<String, String> {
     let of_surefoot = [("surefoot".to_string(), env!("SUREFOOT_VERSION").to_string())];
     let of_client = client.into_iter().flat_map(|client| client.facts.clone());
-    bench.machine().into_iter().chain(of_surefoot).chain(of_client).collect()
+    let of_member = is_member.then(lab::host::kernel_run).flatten();
+    bench.machine().into_iter().chain(of_surefoot).chain(of_client).chain(of_member).collect()
 }
 
 /// Any number that is short enough to be typed.

@@ -121,7 +121,7 @@ fn print(standing: &Standing, path: &Path, contents: &Contents) {
         // Rounds of many machines are no standing.
         let hosts: BTreeSet<_> = contents.members.iter().map(|member| &member.host).collect();
         println!("{}", printable(&format!("{}: {} (a fleet's results)", path.display(), contents.study.name)));
-        println!("  {} members on {} hosts, {} trials", contents.members.len(), hosts.len(), contents.trials.len());
+        println!("  members: {}; hosts: {}; trials: {}", contents.members.len(), hosts.len(), contents.trials.len());
     } else {
         println!("{}", printable(&format!("{}: {} ({})", path.display(), contents.study.name, standing.state)));
         println!("  {}", standing.words(contents));
