@@ -352,30 +352,19 @@ impl Transactions for Tpcb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload_tests::{figure, with_context};
     use serde_json::{Value, json};
-    use std::sync::atomic::AtomicBool;
 
     fn with_loaded(changes: Value, act: impl FnOnce(&mut dyn Workload, &mut Context)) {
         let folder = tempfile::tempdir().expect("a folder");
         let mut all = json!({ "engine": "sqlite", "time": "0s", "transactions": 40 });
         all.as_object_mut().expect("a table").extend(changes.as_object().expect("a table").clone());
         let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
-        let interrupted = AtomicBool::new(false);
-        let mut context = Context {
-            data_folder: folder.path().into(),
-            server: None,
-            sockets: std::collections::BTreeMap::new(),
-            cache_folder: folder.path().into(),
-            seed: 7,
-            goes_on: false,
-            runs: 1,
-            client_cpus: Vec::new(),
-            interrupted: &interrupted,
-            progress: &mut |_, _| {},
-        };
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(&mut context).expect("it loads");
-        act(&mut *workload, &mut context);
+        with_context(folder.path(), |context| {
+            let mut workload = (KIND.read)(&parameters).open().expect("it opens");
+            workload.prepare(context).expect("it loads");
+            act(&mut *workload, context);
+        });
     }
 
     #[test]
@@ -386,10 +375,8 @@ mod tests {
             with_loaded(json!({ "mix": mix, "threads": 3 }), |workload, context| {
                 for _ in 0..2 {
                     let outcome = workload.run(context).expect("it runs");
-                    let figure =
-                        |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
-                    assert_eq!(figure("transactions"), 40.0);
-                    let per_transaction = ["reads", "writes"].map(|name| figure(name) / 40.0);
+                    assert_eq!(figure(&outcome, "transactions"), 40.0);
+                    let per_transaction = ["reads", "writes"].map(|name| figure(&outcome, name) / 40.0);
                     assert_eq!(per_transaction, [statements[0], statements[1]], "{mix}");
                 }
                 workload.verify(context).expect("it adds up");

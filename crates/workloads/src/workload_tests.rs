@@ -1,6 +1,6 @@
 //! What the tests of several workloads share.
 
-use load::workload::Context;
+use load::workload::{Context, Outcome};
 use observe::durability::Durability;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +22,12 @@ pub fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T 
         interrupted: &interrupted,
         progress: &mut |_, _| {},
     })
+}
+
+/// A figure of a run.
+pub fn figure(outcome: &Outcome, name: &str) -> f64 {
+    let found = outcome.metrics.iter().find(|measured| measured.metric.name == name);
+    found.unwrap_or_else(|| panic!("no {name}")).value
 }
 
 #[test]

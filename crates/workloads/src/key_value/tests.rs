@@ -2,6 +2,7 @@
 
 use super::store::{Key, Seen, Shape};
 use super::*;
+use crate::workload_tests::{figure, with_context};
 use load::workload::WorkloadSettings as _;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -13,26 +14,6 @@ use std::time::Duration;
 fn parameters(changes: serde_json::Value) -> Parameters {
     let changes = changes.as_object().expect("a table");
     settings::typed(&settings::check_all(parameters::SETTINGS, changes).expect("right"))
-}
-
-fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T {
-    let interrupted = AtomicBool::new(false);
-    act(&mut Context {
-        data_folder: folder.into(),
-        server: None,
-        sockets: BTreeMap::new(),
-        cache_folder: folder.into(),
-        seed: 1,
-        goes_on: false,
-        runs: 1,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    })
-}
-
-fn figure(outcome: &Outcome, name: &str) -> f64 {
-    outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value
 }
 
 #[test]

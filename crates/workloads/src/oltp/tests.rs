@@ -1,7 +1,7 @@
 //! `oltp` on a real SQLite file in a temporary folder.
 
 use super::*;
-use crate::workload_tests::with_context;
+use crate::workload_tests::{figure, with_context};
 use observe::durability::Class;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -20,10 +20,6 @@ fn run(changes: Value) -> Outcome {
         workload.verify(context).expect("it is whole");
         outcome
     })
-}
-
-fn figure(outcome: &Outcome, name: &str) -> f64 {
-    outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Real runs on SQLite, and what a wrong row does to the conditions.
 
 use super::*;
+use crate::workload_tests::{figure, with_context};
 use serde_json::json;
-use std::sync::atomic::AtomicBool;
 
 /// In memory, where there is such a place: the whole file is read and written for each wrong row.
 fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
@@ -10,22 +10,11 @@ fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
     let all = json!({ "engine": "sqlite", "time": "0s", "transactions": 300, "threads": 3, "synchronous": "off" });
     let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
     assert_eq!((KIND.read)(&parameters).problems(), Vec::<String>::new());
-    let interrupted = AtomicBool::new(false);
-    let mut context = Context {
-        data_folder: folder.path().into(),
-        server: None,
-        sockets: std::collections::BTreeMap::new(),
-        cache_folder: folder.path().into(),
-        seed: 7,
-        goes_on: false,
-        runs: 1,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    };
-    let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-    workload.prepare(&mut context).expect("it loads");
-    act(&mut *workload, &mut context);
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
+        workload.prepare(context).expect("it loads");
+        act(&mut *workload, context);
+    });
 }
 
 /// One load serves all of it: it takes seconds.
@@ -34,9 +23,8 @@ fn conditions_hold_after_runs_and_wrong_rows_are_found() {
     with_loaded(|workload, context| {
         workload.verify(context).expect("the conditions hold of what is loaded");
         let outcome = workload.run(context).expect("it runs");
-        let figure = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect(name).value;
-        assert_eq!(figure("transactions"), 300.0);
-        assert!(figure("new_orders_per_minute") > 0.0);
+        assert_eq!(figure(&outcome, "transactions"), 300.0);
+        assert!(figure(&outcome, "new_orders_per_minute") > 0.0);
         let kinds: Vec<&str> = outcome.latencies.keys().map(String::as_str).collect();
         assert_eq!(kinds, ["delivery", "new order", "order status", "payment", "stock level", "transaction"]);
         workload.verify(context).expect("the conditions hold after a run");

@@ -1,28 +1,12 @@
 //! Exact values (one worker gives these exactly), interruption, kill, and what damaged stores say.
 
 use super::*;
+use crate::workload_tests::{figure, with_context};
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn parameters(changes: Value) -> Parameters {
     settings::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
-}
-
-pub(super) fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Context) -> T) -> T {
-    let interrupted = AtomicBool::new(interrupted);
-    act(&mut Context {
-        data_folder: folder.into(),
-        server: None,
-        sockets: std::collections::BTreeMap::new(),
-        cache_folder: folder.into(),
-        seed: 1,
-        goes_on: false,
-        runs: 1,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    })
 }
 
 fn stored(context: &Context, parameters: &Parameters) -> Totals {
@@ -42,7 +26,7 @@ fn run(workload: &mut ThreeNPlusOne, context: &mut Context) -> Result<Outcome, E
 #[track_caller]
 fn check_values(runs: u32, changes: Value, longest: u64, highest: u64, updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
-    with_context(folder.path(), false, |context| {
+    with_context(folder.path(), |context| {
         let parameters = parameters(changes);
         let mut workload = workload(&parameters);
         // Each starts from an empty store again.
@@ -84,7 +68,7 @@ fn a_killed_run_goes_on_from_what_is_in_the_store() {
     for engine in ["lmdb", "sqlite"] {
         let folder = tempfile::tempdir().expect("a folder");
         let parameters = parameters(json!({ "engine": engine, "to": 20_000, "block": 1000 }));
-        with_context(folder.path(), false, |context| {
+        with_context(folder.path(), |context| {
             workload(&parameters).ready(context).expect("a store");
             // SAFETY: the child only works on its own handles and is killed.
             match unsafe { nix::unistd::fork() }.expect("a process") {
@@ -115,7 +99,7 @@ fn a_killed_run_goes_on_from_what_is_in_the_store() {
 #[test]
 fn the_store_of_the_run_before_is_gone_before_the_next_one_is_watched() {
     let folder = tempfile::tempdir().expect("a folder");
-    with_context(folder.path(), false, |context| {
+    with_context(folder.path(), |context| {
         for engine in ["lmdb", "sqlite"] {
             let parameters = parameters(json!({ "engine": engine, "to": 100 }));
             let mut workload = workload(&parameters);
@@ -131,17 +115,20 @@ fn an_interrupted_run_is_resumed_with_exact_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(json!({ "to": 1000, "block": 100 }));
     let mut workload = workload(&parameters);
-    let stopped = with_context(folder.path(), true, |context| run(&mut workload, context));
+    let stopped = with_context(folder.path(), |context| {
+        static INTERRUPTED: AtomicBool = AtomicBool::new(true);
+        context.interrupted = &INTERRUPTED;
+        run(&mut workload, context)
+    });
     assert!(matches!(stopped, Err(Error::Interrupted)));
-    let outcome = with_context(folder.path(), false, |context| run(&mut workload, context)).expect("it goes on");
-    let figure = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
-    assert_eq!((figure("updates"), figure("reads")), (2227.0, 3227.0));
+    let outcome = with_context(folder.path(), |context| run(&mut workload, context)).expect("it goes on");
+    assert_eq!(["updates", "reads"].map(|name| figure(&outcome, name)), [2227.0, 3227.0]);
 }
 
 #[test]
 fn a_wrong_number_in_the_store_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
-    with_context(folder.path(), false, |context| {
+    with_context(folder.path(), |context| {
         let mut workload = workload(&parameters(json!({ "engine": "sqlite", "to": 100 })));
         run(&mut workload, context).expect("it runs");
         let file =

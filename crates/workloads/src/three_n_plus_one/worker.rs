@@ -292,7 +292,7 @@ mod tests {
     /// The last process to leave a database writes it out, which had counted as work.
     #[test]
     fn work_is_done_before_its_worker_has_ended() {
-        super::super::tests::with_context("/".as_ref(), false, |context| {
+        crate::workload_tests::with_context("/".as_ref(), |context| {
             // It ends when its standard input does.
             let mut workers = started("echo done; read line");
             wait_for_work(&mut workers, context).expect("its work is done");
