@@ -207,34 +207,33 @@ impl Workload for BlockIoWorkload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload_tests::read;
     use expect_test::{Expect, expect};
-    use serde_json::{Map, Value};
-    use settings::check_all;
+    use serde_json::{Value, json};
 
-    fn problems(text: &str, expected: Expect) {
-        let written: Map<String, Value> = serde_json::from_str(text).unwrap();
-        expected.assert_eq(&(KIND.read)(&check_all(SETTINGS, &written).unwrap()).problems().join("\n"));
+    fn problems(written: Value, expected: Expect) {
+        expected.assert_eq(&read(&KIND, &written).problems().join("\n"));
     }
 
     #[test]
     fn settings_that_do_not_go_together_are_named() {
-        problems("{}", expect![""]);
+        problems(json!({}), expect![""]);
         problems(
-            r#"{"file": "allocated"}"#,
+            json!({"file": "allocated"}),
             expect![[
                 r#"`file` = "allocated" needs `pattern` = "write": other patterns come to a block that was written before"#
             ]],
         );
         problems(
-            r#"{"depth": 4}"#,
+            json!({"depth": 4}),
             expect![[r#"`depth` = 4 needs `engine` = "io_uring": psync does one I/O at a time"#]],
         );
         problems(
-            r#"{"pattern": "read", "fdatasync_ios": 1}"#,
+            json!({"pattern": "read", "fdatasync_ios": 1}),
             expect!["`fdatasync_ios` has no effect on a `pattern` that only reads: leave it at 0"],
         );
         problems(
-            r#"{"size": "8KiB", "engine": "io_uring", "depth": 16, "direct": true, "block_size": "1000B"}"#,
+            json!({"size": "8KiB", "engine": "io_uring", "depth": 16, "direct": true, "block_size": "1000B"}),
             expect![[r#"
                 `size` must hold at least `depth` blocks of `block_size`
                 `block_size` must be a multiple of 512 bytes with `direct`"#]],

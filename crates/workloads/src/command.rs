@@ -275,18 +275,16 @@ fn found(program: &str, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload_tests::{checked, read};
     use expect_test::{Expect, expect};
     use serde_json::json;
-    use settings::check_all;
 
     fn problems(written: Value, expected: Expect) {
-        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
-        expected.assert_eq(&(KIND.read)(&map).problems().join("\n"));
+        expected.assert_eq(&read(&KIND, &written).problems().join("\n"));
     }
 
     fn missing(written: Value, expected: Expect) {
-        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
-        expected.assert_eq(&(KIND.read)(&map).missing().join("\n"));
+        expected.assert_eq(&read(&KIND, &written).missing().join("\n"));
     }
 
     #[test]
@@ -308,10 +306,7 @@ mod tests {
     /// Rounds before a change of it and after it had been one study, and a guest did not see one in /tmp.
     #[test]
     fn a_script_of_the_users_is_a_file_of_the_study() {
-        let files = |written: Value| {
-            let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
-            (KIND.read)(&map).user_files()
-        };
+        let files = |written: Value| read(&KIND, &written).user_files();
         let written = json!({"command": ["./bench.sh", "/etc/passwd"], "prepare": ["{data}/x"]});
         assert_eq!(files(written), [PathBuf::from("./bench.sh")]);
         assert_eq!(files(json!({"command": ["fio"]})), Vec::<PathBuf>::new());
@@ -337,7 +332,7 @@ mod tests {
     #[test]
     fn data_are_made_for_longer_than_a_run_lasts() {
         let limits = |written: Value| {
-            let parameters: Parameters = settings::typed(&check_all(SETTINGS, written.as_object().unwrap()).unwrap());
+            let parameters: Parameters = settings::typed(&checked(&KIND, &written));
             [parameters.prepare_timeout(), parameters.timeout()]
         };
         assert_eq!(limits(json!({})), [process::LOAD_MAX, Duration::from_secs(120)]);
@@ -377,8 +372,8 @@ mod tests {
     #[test]
     fn metrics_keep_the_order_of_the_study() {
         let metrics = json!({"z": "regex:(1); more", "a": "json:/x; unit ns; less"});
-        let map = check_all(SETTINGS, json!({"metrics": metrics}).as_object().unwrap()).unwrap();
-        let names: Vec<_> = (KIND.read)(&map).metrics().into_iter().map(|metric| metric.name).collect();
+        let load = read(&KIND, &json!({"metrics": metrics}));
+        let names: Vec<_> = load.metrics().into_iter().map(|metric| metric.name).collect();
         assert_eq!(names, ["z", "a"]);
     }
 }

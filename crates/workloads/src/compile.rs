@@ -269,13 +269,12 @@ fn temporary(context: &Context) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload_tests::read;
     use expect_test::{Expect, expect};
     use serde_json::{Value, json};
-    use settings::check_all;
 
     fn problems(written: Value, expected: Expect) {
-        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
-        expected.assert_eq(&(KIND.read)(&map).problems().join("\n"));
+        expected.assert_eq(&read(&KIND, &written).problems().join("\n"));
     }
 
     #[test]
@@ -293,8 +292,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_named_and_one_of_the_tree_is_not_looked_for() {
         let written = json!({"command": ["ninja-of-nobody"], "configure": ["./configure"]});
-        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
         expect!["`command`: the program ninja-of-nobody is not on this machine"]
-            .assert_eq(&(KIND.read)(&map).missing().join("\n"));
+            .assert_eq(&read(&KIND, &written).missing().join("\n"));
     }
 }

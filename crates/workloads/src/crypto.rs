@@ -261,22 +261,18 @@ impl Measurement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload_tests::read;
     use expect_test::{Expect, expect};
-    use serde_json::{Map, Value, json};
-    use settings::check_all;
-
-    fn map(written: &Value) -> Map<String, Value> {
-        check_all(SETTINGS, written.as_object().unwrap()).unwrap()
-    }
+    use serde_json::{Value, json};
 
     fn metrics(written: Value, expected: Expect) {
-        let metrics = (KIND.read)(&map(&written)).metrics();
+        let metrics = read(&KIND, &written).metrics();
         let lines: Vec<_> = metrics.iter().map(|metric| format!("{} {}", metric.name, metric.unit)).collect();
         expected.assert_eq(&lines.join("\n"));
     }
 
     fn problems(written: Value, expected: Expect) {
-        expected.assert_eq(&(KIND.read)(&map(&written)).problems().join("\n"));
+        expected.assert_eq(&read(&KIND, &written).problems().join("\n"));
     }
 
     #[test]
@@ -328,13 +324,13 @@ mod tests {
 
     #[test]
     fn what_this_machine_s_openssl_lacks_is_missing_and_no_problem() {
-        let settings = (KIND.read)(&map(&json!({"algorithms": ["rsa2048", "sha-nought"]})));
+        let settings = read(&KIND, &json!({"algorithms": ["rsa2048", "sha-nought"]}));
         assert_eq!(settings.problems(), Vec::<String>::new());
         assert_eq!(settings.missing(), ["`algorithms`: this machine's openssl has no sha-nought"]);
     }
 
     #[test]
     fn an_estimate_counts_figures() {
-        assert_eq!((KIND.read)(&map(&json!({"time": "2s"}))).estimate().run_seconds, 18.0);
+        assert_eq!(read(&KIND, &json!({"time": "2s"})).estimate().run_seconds, 18.0);
     }
 }

@@ -236,27 +236,24 @@ impl IoThrash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Map, Value};
-    use settings::check_all;
-
-    fn parameters(text: &str) -> Map<String, Value> {
-        let written: Map<String, Value> = serde_json::from_str(text).unwrap();
-        check_all(SETTINGS, &written).unwrap()
-    }
+    use crate::workload_tests::read;
+    use serde_json::json;
 
     #[test]
     fn defaults_are_the_first_of_the_talks_series() {
-        let parameters: Parameters = settings::typed(&parameters("{}"));
+        let parameters: Parameters = settings::typed(&settings::defaults(SETTINGS));
         assert_eq!((parameters.ios, parameters.block_size, parameters.streams), (20_000, 4096, 1));
         assert_eq!(parameters.estimate().data_bytes, 20_000 * 4096);
     }
 
     #[test]
     fn blocks_that_may_go_before_their_records_may_be_torn() {
-        let class = |text| (KIND.read)(&parameters(text)).durability().class;
-        for text in [r#"{"journal": "before", "sync": "commit"}"#, r#"{"journal": "before"}"#, r#"{"sync": "commit"}"#]
-        {
-            assert_eq!(class(text), Class::MayCorrupt, "{text}");
+        for written in [
+            json!({ "journal": "before", "sync": "commit" }),
+            json!({ "journal": "before" }),
+            json!({ "sync": "commit" }),
+        ] {
+            assert_eq!(read(&KIND, &written).durability().class, Class::MayCorrupt, "{written}");
         }
     }
 

@@ -259,23 +259,20 @@ impl Shared<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
-
-    fn read(written: &Value) -> Box<dyn WorkloadSettings> {
-        (KIND.read)(&settings::check_all(SETTINGS, written.as_object().expect("a table")).expect("right"))
-    }
+    use crate::workload_tests::read;
+    use serde_json::json;
 
     #[test]
     fn only_a_flushed_message_in_a_flushed_folder_is_kept() {
-        let class = |fsync: &str| read(&json!({ "fsync": fsync })).durability().class;
+        let class = |fsync: &str| read(&KIND, &json!({ "fsync": fsync })).durability().class;
         let classes = ["none", "message", "message-and-folder"].map(class);
         assert_eq!(classes, [Class::MayCorrupt, Class::LosesRecent, Class::KeepsAcknowledged]);
     }
 
     #[test]
     fn each_thread_needs_a_mailbox() {
-        assert_eq!(read(&json!({ "mailboxes": 4, "threads": 4 })).problems().len(), 0);
-        assert_eq!(read(&json!({ "mailboxes": 4, "threads": 5 })).problems().len(), 1);
+        assert_eq!(read(&KIND, &json!({ "mailboxes": 4, "threads": 4 })).problems().len(), 0);
+        assert_eq!(read(&KIND, &json!({ "mailboxes": 4, "threads": 5 })).problems().len(), 1);
     }
 
     #[test]

@@ -352,19 +352,14 @@ impl Transactions for Tpcb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload_tests::{figure, with_context};
+    use crate::workload_tests::{self, figure, read};
     use serde_json::{Value, json};
 
     fn with_loaded(changes: Value, act: impl FnOnce(&mut dyn Workload, &mut Context)) {
         let folder = tempfile::tempdir().expect("a folder");
         let mut all = json!({ "engine": "sqlite", "time": "0s", "transactions": 40 });
         all.as_object_mut().expect("a table").extend(changes.as_object().expect("a table").clone());
-        let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
-        with_context(folder.path(), |context| {
-            let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-            workload.prepare(context).expect("it loads");
-            act(&mut *workload, context);
-        });
+        workload_tests::with_loaded(read(&KIND, &all), folder.path(), act);
     }
 
     #[test]

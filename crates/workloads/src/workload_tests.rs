@@ -1,7 +1,8 @@
 //! What the tests of several workloads share.
 
-use load::workload::{Context, Outcome};
+use load::workload::{Context, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +22,29 @@ pub fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T 
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},
+    })
+}
+
+/// The settings of a kind, where a study writes these.
+pub fn checked(kind: &Kind, written: &Value) -> Map<String, Value> {
+    settings::check_all(kind.settings, written.as_object().expect("a table")).expect("right")
+}
+
+/// What they say.
+pub fn read(kind: &Kind, written: &Value) -> Box<dyn WorkloadSettings> {
+    (kind.read)(&checked(kind, written))
+}
+
+/// Does something with a load that has its data in a folder.
+pub fn with_loaded<T>(
+    load: Box<dyn WorkloadSettings>,
+    folder: &Path,
+    act: impl FnOnce(&mut dyn Workload, &mut Context) -> T,
+) -> T {
+    with_context(folder, |context| {
+        let mut workload = load.open().expect("it opens");
+        workload.prepare(context).expect("it loads");
+        act(&mut *workload, context)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ack_log::tests::witnessed;
-use crate::workload_tests::with_context;
+use crate::workload_tests::{read, with_loaded};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,9 +21,7 @@ fn parameters(folder: &Path, changes: Value) -> Map<String, Value> {
 /// Prepares and runs it; the parameters for a look.
 fn committed(folder: &Path, changes: Value) -> Map<String, Value> {
     let parameters = parameters(folder, changes);
-    with_context(folder, |context| {
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded((KIND.read)(&parameters), folder, |workload, context| {
         workload.ready(context).expect("it is made ready");
         let outcome = workload.run(context).expect("it runs");
         workload.verify(context).expect("it is whole");
@@ -94,9 +92,7 @@ fn what_is_altered_by_hand_is_found() {
 fn a_commit_that_failed_is_listed_without_an_acknowledgement() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), json!({ "time": "1h" }));
-    with_context(folder.path(), |context| {
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded((KIND.read)(&parameters), folder.path(), |workload, context| {
         let thief = rusqlite::Connection::open(engines::sqlite::file(folder.path())).expect("the file");
         thief.execute_batch("DELETE FROM counters WHERE id = 1").expect("it is writable");
         // The other stream ends, too.
@@ -143,9 +139,7 @@ fn a_page_that_was_overwritten_is_damage() {
 fn runs_go_on_where_the_last_one_ended_and_an_interrupt_ends_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), json!({ "time": "50ms" }));
-    with_context(folder.path(), |context| {
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded((KIND.read)(&parameters), folder.path(), |workload, context| {
         let first = workload.run(context).expect("it runs").commits;
         let second = workload.run(context).expect("it runs again").commits;
         workload.verify(context).expect("it is whole");
@@ -157,9 +151,7 @@ fn runs_go_on_where_the_last_one_ended_and_an_interrupt_ends_one() {
 
 #[test]
 fn what_is_loaded_and_asked_does_not_depend_on_the_run() {
-    let key = |changes: Value| {
-        (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")).data_key()
-    };
+    let key = |changes: Value| read(&KIND, &changes).data_key();
     assert_eq!(key(json!({})), key(json!({ "witness": "/elsewhere", "time": "9s", "synchronous": "off" })));
     assert_ne!(key(json!({})), key(json!({ "seed": 2 })));
     assert_eq!(

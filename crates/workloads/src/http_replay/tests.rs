@@ -1,6 +1,7 @@
 //! What a log's site takes, which scenarios share one, and what is refused before a trial.
 
 use super::*;
+use crate::workload_tests::read;
 use load::http_log::Survey;
 use serde_json::json;
 use std::io::Write as _;
@@ -15,12 +16,8 @@ fn log(lines: &[(&str, &str)]) -> NamedTempFile {
     file
 }
 
-fn parameters(written: Value) -> Box<dyn WorkloadSettings> {
-    (KIND.read)(&settings::check_all(SETTINGS, written.as_object().expect("a table")).expect("right"))
-}
-
 fn of_log(file: &NamedTempFile) -> Box<dyn WorkloadSettings> {
-    parameters(json!({ "log": file.path() }))
+    read(&KIND, &json!({ "log": file.path() }))
 }
 
 /// A wiki's log was replayed with 83 times its bytes, without a word: one page of a hundred was large, and all were one path.
@@ -41,7 +38,7 @@ fn a_log_takes_its_files() {
     }
     assert!(of_log(&one).estimate().load_seconds > 0.0);
     let missing = json!({ "log": "/nowhere/access.log" });
-    assert_eq!(parameters(missing).estimate().data_bytes, 0);
+    assert_eq!(read(&KIND, &missing).estimate().data_bytes, 0);
 }
 
 #[test]
@@ -51,7 +48,7 @@ fn a_run_at_a_pace_of_its_own_has_a_length() {
     let takes = |more: Value| {
         let mut written = json!({ "log": hour.path() });
         written.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());
-        let load = parameters(written);
+        let load = read(&KIND, &written);
         (load.estimate().run_seconds, load.is_by_the_clock())
     };
     assert_eq!(takes(json!({})), (0.0, false), "that is the server's matter");
@@ -76,7 +73,7 @@ fn an_answer_of_an_absurd_size_is_a_problem() {
 fn scenarios_share_a_site_where_they_read_the_same_lines() {
     let file = log(&[("/a", "200 5")]);
     let key = |others: &str, body: &str| {
-        parameters(json!({ "log": file.path(), "other_methods": others, "body": body })).data_key()
+        read(&KIND, &json!({ "log": file.path(), "other_methods": others, "body": body })).data_key()
     };
     assert_ne!(key("skip", ""), key("without-body", ""));
     assert_eq!(key("with-body", "x"), key("without-body", ""));
@@ -87,7 +84,7 @@ fn a_server_with_virtual_hosts_is_refused() {
     let file = log(&[("/a", "200 5")]);
     let problems = |service: &str, has_hosts: bool, written: Value| {
         let settings = json!({ "virtual_hosts": has_hosts }).as_object().expect("a table").clone();
-        parameters(written).problems_beside(&BTreeMap::from([(service.to_string(), settings)])).len()
+        read(&KIND, &written).problems_beside(&BTreeMap::from([(service.to_string(), settings)])).len()
     };
     let from_log = || json!({ "log": file.path(), "server": "nginx" });
     assert_eq!(problems("nginx", true, from_log()), 1);
@@ -100,7 +97,7 @@ fn a_server_with_virtual_hosts_is_refused() {
 fn a_site_of_programs_on_hosts_is_refused_where_the_server_has_none() {
     let problems = |server: &str, settings: Value| {
         let settings = settings.as_object().expect("a table").clone();
-        let load = parameters(json!({ "site": "cms", "server": server }));
+        let load = read(&KIND, &json!({ "site": "cms", "server": server }));
         load.problems_beside(&BTreeMap::from([(server.to_string(), settings)])).join("; ")
     };
     assert_eq!(problems("nginx", json!({ "virtual_hosts": true, "php": "fpm" })), "");
@@ -115,7 +112,7 @@ fn a_server_that_would_run_a_logs_files_is_refused() {
     let problems = |target: &str, php: &str| {
         let file = log(&[("/a", "200 5"), (target, "200 5")]);
         let settings = json!({ "php": php }).as_object().expect("a table").clone();
-        let load = parameters(json!({ "log": file.path(), "server": "lighttpd" }));
+        let load = read(&KIND, &json!({ "log": file.path(), "server": "lighttpd" }));
         load.problems_beside(&BTreeMap::from([("lighttpd".to_string(), settings)]))
     };
     let found = problems("/blog/wp-login.php?x=y", "cgi");

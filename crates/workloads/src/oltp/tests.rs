@@ -1,20 +1,14 @@
 //! `oltp` on a real SQLite file in a temporary folder.
 
 use super::*;
-use crate::workload_tests::{figure, with_context};
+use crate::workload_tests::{figure, read, with_loaded};
 use observe::durability::Class;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
-fn parameters(changes: Value) -> Box<dyn WorkloadSettings> {
-    (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
-}
-
 fn run(changes: Value) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
-    with_context(folder.path(), |context| {
-        let mut workload = parameters(changes).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded(read(&KIND, &changes), folder.path(), |workload, context| {
         workload.run(context).expect("it runs");
         let outcome = workload.run(context).expect("it runs twice");
         workload.verify(context).expect("it is whole");
@@ -88,9 +82,7 @@ fn transactions_that_are_given_up_are_errors_and_no_figure() {
     let folder = tempfile::tempdir().expect("a folder");
     let changes = json!({ "table_size": 200, "threads": 4, "time": "0s", "transactions": 200, "begin": "deferred",
                           "retry": false, "busy_timeout": "0s", "synchronous": "off", "errors_max": "0%" });
-    with_context(folder.path(), |context| {
-        let mut workload = parameters(changes).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded(read(&KIND, &changes), folder.path(), |workload, context| {
         // Whether threads meet is chance; this one meets all of them.
         let other = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
         other.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
@@ -107,9 +99,7 @@ fn transactions_that_are_given_up_are_errors_and_no_figure() {
 fn a_run_that_goes_on_has_the_connections_and_the_log_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let changes = json!({ "table_size": 400, "threads": 2, "time": "0s", "transactions": 10, "journal_mode": "wal" });
-    with_context(folder.path(), |context| {
-        let mut workload = parameters(changes).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded(read(&KIND, &changes), folder.path(), |workload, context| {
         let mut log_bytes_after = |goes_on| {
             context.goes_on = goes_on;
             workload.run(context).expect("it runs");
@@ -128,10 +118,8 @@ fn a_run_that_goes_on_has_the_connections_and_the_log_of_the_one_before() {
 #[test]
 fn a_row_that_is_gone_fails_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    with_context(folder.path(), |context| {
-        let mut workload =
-            parameters(json!({ "table_size": 400, "time": "0s", "transactions": 200 })).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    let changes = json!({ "table_size": 400, "time": "0s", "transactions": 200 });
+    with_loaded(read(&KIND, &changes), folder.path(), |workload, context| {
         let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
         thief.execute_batch("DELETE FROM sbtest1 WHERE id % 10 = 3").expect("it is writable");
         let error = workload.run(context).expect_err("a row is missing");
@@ -146,9 +134,7 @@ fn an_update_that_was_lost_is_found_at_the_end_with_any_number_of_connections() 
         let folder = tempfile::tempdir().expect("a folder");
         let changes = json!({ "table_size": 200, "time": "0s", "transactions": 400, "threads": threads,
                               "mix": "write-only", "synchronous": "off" });
-        with_context(folder.path(), |context| {
-            let mut workload = parameters(changes).open().expect("it opens");
-            workload.prepare(context).expect("it loads");
+        with_loaded(read(&KIND, &changes), folder.path(), |workload, context| {
             workload.run(context).expect("it runs");
             workload.verify(context).expect("it is whole");
             let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
@@ -163,9 +149,7 @@ fn an_update_that_was_lost_is_found_at_the_end_with_any_number_of_connections() 
 #[test]
 fn an_interrupt_ends_it_soon() {
     let folder = tempfile::tempdir().expect("a folder");
-    with_context(folder.path(), |context| {
-        let mut workload = parameters(json!({ "table_size": 400, "time": "1h" })).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded(read(&KIND, &json!({ "table_size": 400, "time": "1h" })), folder.path(), |workload, context| {
         context.interrupted = Box::leak(Box::new(AtomicBool::new(true)));
         assert!(matches!(workload.run(context), Err(Error::Interrupted)));
     });
@@ -173,16 +157,16 @@ fn an_interrupt_ends_it_soon() {
 
 #[test]
 fn settings_that_cannot_work_together_are_told() {
-    assert_eq!(parameters(json!({ "rate": 10, "think_time": "1s" })).problems().len(), 1);
-    assert_eq!(parameters(json!({ "time": "0s" })).problems().len(), 1);
-    assert_eq!(parameters(json!({ "table_size": 300, "id_range": 400 })).problems().len(), 1);
-    assert!(parameters(json!({})).problems().is_empty());
+    assert_eq!(read(&KIND, &json!({ "rate": 10, "think_time": "1s" })).problems().len(), 1);
+    assert_eq!(read(&KIND, &json!({ "time": "0s" })).problems().len(), 1);
+    assert_eq!(read(&KIND, &json!({ "table_size": 300, "id_range": 400 })).problems().len(), 1);
+    assert!(read(&KIND, &json!({})).problems().is_empty());
 }
 
 #[test]
 fn durability_follows_sqlites_own_words() {
     let class = |journal: &str, synchronous: &str| {
-        parameters(json!({ "journal_mode": journal, "synchronous": synchronous })).durability().class
+        read(&KIND, &json!({ "journal_mode": journal, "synchronous": synchronous })).durability().class
     };
     assert_eq!(class("wal", "full"), Class::KeepsAcknowledged);
     assert_eq!(["delete", "truncate"].map(|journal| class(journal, "extra")), [Class::KeepsAcknowledged; 2]);

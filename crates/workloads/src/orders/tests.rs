@@ -1,20 +1,16 @@
 //! Real runs on SQLite, and what a wrong row does to the conditions.
 
 use super::*;
-use crate::workload_tests::{figure, with_context};
+use crate::workload_tests::{self, figure, read};
 use serde_json::json;
 
 /// In memory, where there is such a place: the whole file is read and written for each wrong row.
 fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
     let all = json!({ "engine": "sqlite", "time": "0s", "transactions": 300, "threads": 3, "synchronous": "off" });
-    let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
-    assert_eq!((KIND.read)(&parameters).problems(), Vec::<String>::new());
-    with_context(folder.path(), |context| {
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
-        act(&mut *workload, context);
-    });
+    let load = read(&KIND, &all);
+    assert_eq!(load.problems(), Vec::<String>::new());
+    workload_tests::with_loaded(load, folder.path(), act);
 }
 
 /// One load serves all of it: it takes seconds.

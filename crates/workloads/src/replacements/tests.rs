@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ack_log::tests::witnessed;
-use crate::workload_tests::with_context;
+use crate::workload_tests::{with_context, with_loaded};
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
@@ -21,9 +21,7 @@ fn all_that_was_acknowledged_is_found_by_every_method() {
     for (method, connections) in METHODS.into_iter().zip([1, 2, 3, 8, 64]) {
         let folder = tempfile::tempdir().expect("a folder");
         let parameters = parameters(folder.path(), &json!({ "method": method, "connections": connections }));
-        with_context(folder.path(), |context| {
-            let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-            workload.prepare(context).expect("it loads");
+        with_loaded((KIND.read)(&parameters), folder.path(), |workload, context| {
             let first = workload.run(context).expect("it runs").metrics[1].value;
             let second = workload.run(context).expect("it runs again").metrics[1].value;
             assert_eq!((first + second) as usize, witnessed(folder.path()).len(), "it goes on where it ended");
@@ -75,9 +73,7 @@ fn what_is_altered_by_hand_is_found() {
 fn a_replacement_that_failed_is_listed_without_an_acknowledgement() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), &json!({ "method": "overwrite-fsync", "time": "1h" }));
-    with_context(folder.path(), |context| {
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded((KIND.read)(&parameters), folder.path(), |workload, context| {
         std::fs::remove_file(path(folder.path(), 3)).expect("it was there");
         // The other writer ends, too.
         let error = workload.run(context).expect_err("it is gone");
@@ -91,9 +87,7 @@ fn a_replacement_that_failed_is_listed_without_an_acknowledgement() {
 fn an_interrupt_ends_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), &json!({ "time": "1h" }));
-    with_context(folder.path(), |context| {
-        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
-        workload.prepare(context).expect("it loads");
+    with_loaded((KIND.read)(&parameters), folder.path(), |workload, context| {
         context.interrupted = Box::leak(Box::new(AtomicBool::new(true)));
         assert!(matches!(workload.run(context), Err(Error::Interrupted)));
     });

@@ -225,17 +225,14 @@ pub fn latency(operation: &str) -> [(Metric, Percentile); 4] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::KIND;
     use super::*;
+    use crate::workload_tests::read;
     use expect_test::{Expect, expect};
-    use serde_json::{Map, Value, json};
-    use settings::check_all;
-
-    fn map(written: &Value) -> Map<String, Value> {
-        check_all(SETTINGS, written.as_object().unwrap()).unwrap()
-    }
+    use serde_json::{Value, json};
 
     fn problems(written: &Value, expected: Expect) {
-        expected.assert_eq(&settings::typed::<Parameters>(&map(written)).problems().join("\n"));
+        expected.assert_eq(&read(&KIND, written).problems().join("\n"));
     }
 
     #[test]
@@ -257,7 +254,7 @@ mod tests {
 
     #[test]
     fn room_for_what_is_written_is_bounded_by_what_may_lie_unmerged() {
-        let bytes = |written: Value| settings::typed::<Parameters>(&map(&written)).estimate().data_bytes;
+        let bytes = |written: Value| read(&KIND, &written).estimate().data_bytes;
         let keys = 1_000_000 * 116;
         assert_eq!(bytes(json!({"benchmark": "readrandom"})), keys);
         assert_eq!(bytes(json!({"time": "1s"})), keys + 420_000 * 116);
