@@ -4,6 +4,18 @@ use super::*;
 use crate::asked::Limit;
 use crate::http_client::settings::{gently, outcome};
 
+/// Requests without end, by their log 5 ms after each other.
+struct Endless(u32);
+
+impl Source for Endless {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        request.extend_from_slice(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        let at = Duration::from_millis(5) * self.0;
+        self.0 += 1;
+        Ok(Some(Task { at, is_repeatable: true, status: Status::Class(2), ..Task::default() }))
+    }
+}
+
 #[test]
 fn a_rate_of_connections_with_calls_is_httperfs() {
     const THINK: Duration = Duration::from_millis(20);
@@ -37,10 +49,6 @@ fn a_rate_of_connections_with_calls_is_httperfs() {
 
 #[test]
 fn a_think_time_is_kept_and_not_waited_for_at_the_end() {
-    let closing = |stream: &mut TcpStream, target: &str| {
-        well(stream, target);
-        false
-    };
     for engine in ENGINES {
         for server in [Server::start(well), Server::start(closing)] {
             let thinking = Client { think_time: Duration::from_millis(30), ..client(server.address, 1, true, engine) };
@@ -81,15 +89,7 @@ fn an_open_loop_sends_what_its_rate_says() {
         for pace in [Pace::PerSecond(400.0), Pace::AsLogged(2.0)] {
             let open =
                 Client { pace, window: Some(Duration::from_millis(500)), ..client(server.address, 20, true, engine) };
-            struct Forever(u32);
-            impl Source for Forever {
-                fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
-                    request.extend_from_slice(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-                    self.0 += 1;
-                    Ok(Some(Task { at: Duration::from_millis(5) * (self.0 - 1), ..Task::default() }))
-                }
-            }
-            let (tally, _) = drive(&open, &mut Forever(0), &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+            let (tally, _) = driven(&open, &mut Endless(0));
             // 400 a second, and one each 5 ms twice as fast, for half a second.
             assert_eq!((tally.requests, tally.answers), (200, 200), "{engine:?}, {pace:?}");
         }
@@ -157,16 +157,6 @@ fn a_slow_page_that_keeps_up_reaches_its_rate() {
     is(rate(&Client { pace: Pace::Closed, ..second }, 100, 200, 0), 100.0 / 1.19);
 }
 
-/// Requests without end.
-struct Endless;
-
-impl Source for Endless {
-    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
-        request.extend_from_slice(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-        Ok(Some(Task { is_repeatable: true, status: Status::Class(2), ..Task::default() }))
-    }
-}
-
 #[test]
 fn the_slowest_answer_of_a_closed_loop_takes_no_time_of_the_others() {
     const CONNECTIONS: usize = 8;
@@ -188,7 +178,7 @@ fn the_slowest_answer_of_a_closed_loop_takes_no_time_of_the_others() {
             let window = Some(Duration::from_millis(200));
             let client = Client { window, threads, ..client(server.address, CONNECTIONS, true, engine) };
             let began = Instant::now();
-            let (tally, _) = drive(&client, &mut Endless, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+            let (tally, _) = driven(&client, &mut Endless(0));
             let elapsed = began.elapsed().as_secs_f64();
             assert_eq!((tally.right, tally.faults()), (tally.requests, 0), "{engine:?}: all count");
             let least = (CONNECTIONS as f64 * 0.2 + 0.8) / CONNECTIONS as f64;
@@ -205,13 +195,9 @@ fn a_session_that_the_server_cuts_short_makes_its_calls_all_the_same() {
         let text = format!("HTTP/1.1 200 OK\r\nConnection: {word}\r\nContent-Length: 5\r\n\r\nhello");
         stream.write_all(text.as_bytes()).is_ok() && !is_last
     };
-    let silently = |stream: &mut TcpStream, target: &str| {
-        well(stream, target);
-        false
-    };
     for engine in ENGINES {
         for think_time in [Duration::ZERO, Duration::from_millis(30)] {
-            for (server, is_silent) in [(Server::start(says_so), false), (Server::start(silently), true)] {
+            for (server, is_silent) in [(Server::start(says_so), false), (Server::start(closing), true)] {
                 let client = Client {
                     calls: 5,
                     think_time,

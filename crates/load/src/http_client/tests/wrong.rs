@@ -8,7 +8,7 @@ use crate::workload::Outcome;
 /// Sends so many requests and makes a run's outcome of what came.
 fn outcome_of(client: &Client, requests: usize, limit: Limit) -> Outcome {
     let mut source = Targets { expected: Some(5), ..targets(numbered(requests), client.keep_alive) };
-    let (tally, rates) = drive(client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+    let (tally, rates) = driven(client, &mut source);
     outcome(tally, rates, limit)
 }
 
@@ -75,8 +75,7 @@ fn half_an_answer_or_another_body_is_no_answer() {
             });
             let text: Arc<[u8]> = b"hello"[..].into();
             let mut source = Targets { expected: Some(5), text: Some(text), ..targets(numbered(20), false) };
-            let client = client(server.address, 2, false, engine);
-            let (tally, rates) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+            let (tally, rates) = driven(&client(server.address, 2, false, engine), &mut source);
             let outcome = outcome(tally, rates, CLOSED);
             assert!(error(&outcome).contains(words), "{engine:?}: {}", error(&outcome));
             assert_eq!(figure(&outcome, "requests_per_second"), Some(0.0));
@@ -97,9 +96,7 @@ fn one_request_that_is_never_answered_slows_no_other() {
         });
         let (timeout, window) = (Duration::from_secs(3), Some(Duration::from_millis(200)));
         let client = Client { timeout, window, ..client(server.address, 10, true, engine) };
-        let mut source = Targets { expected: Some(5), ..targets(numbered(100_000), true) };
-        let (tally, rates) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
-        let outcome = outcome(tally, rates, Limit::Open);
+        let outcome = outcome_of(&client, 100_000, Limit::Open);
         assert!(outcome.seconds < 2.7, "{engine:?}: its time-out is no time of the others: {} s", outcome.seconds);
         assert!(outcome.seconds >= (9.0 * 0.2 + 3.0) / 10.0, "{engine:?}: it is its own: {} s", outcome.seconds);
         assert!(outcome.series.values().all(Vec::is_empty), "{engine:?}: {:?}", outcome.series);
@@ -173,8 +170,7 @@ impl Source for Large {
 #[test]
 fn an_answer_before_the_end_of_its_request_takes_no_other_request_with_it() {
     for engine in ENGINES {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
+        let (listener, address) = listening();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.expect("a connection");
@@ -192,8 +188,7 @@ fn an_answer_before_the_end_of_its_request_takes_no_other_request_with_it() {
                 });
             }
         });
-        let client = client(address, 1, true, engine);
-        let (tally, _) = drive(&client, &mut Large(0), &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+        let (tally, _) = driven(&client(address, 1, true, engine), &mut Large(0));
         assert_eq!((tally.requests, tally.right, tally.faults()), (3, 3, 0), "{engine:?}: {:?}", tally.first);
     }
 }
@@ -201,9 +196,7 @@ fn an_answer_before_the_end_of_its_request_takes_no_other_request_with_it() {
 #[test]
 fn no_right_answer_is_no_figure_in_any_loop() {
     for engine in ENGINES {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        drop(listener);
+        let (_, address) = listening();
         for limit in [CLOSED, Limit::Open, Limit::Share(1.0)] {
             let outcome = outcome_of(&client(address, 2, true, engine), 20, limit);
             let said = error(&outcome);
