@@ -212,6 +212,7 @@ fn misbehave(stream: &mut TcpStream, target: &str) -> bool {
     false
 }
 
+/// So have those of other loads, by the same macro.
 #[test]
 fn faults_have_their_places() {
     assert!(Fault::all().into_iter().enumerate().all(|(place, fault)| fault as usize == place));

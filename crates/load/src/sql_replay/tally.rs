@@ -146,11 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_their_places() {
-        assert!(Fault::all().into_iter().enumerate().all(|(place, fault)| fault as usize == place));
-    }
-
-    #[test]
     fn errors_are_told_apart_by_what_the_log_has() {
         let mut tally = Tally::default();
         let failure = |code: Option<&str>| Expects::Failure(code.map(Into::into));
