@@ -40,12 +40,6 @@ pub struct Sizes {
     pub files: usize,
 }
 
-impl Default for Sizes {
-    fn default() -> Sizes {
-        Sizes { posts: 100, articles: 100, notes: 100, files: 200 }
-    }
-}
-
 /// Where the site is made, and with which servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {

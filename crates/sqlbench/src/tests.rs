@@ -51,10 +51,6 @@ impl Database for Counting {
         Ok(Box::new(Counted(Arc::clone(&self.0))))
     }
 
-    fn create(&self, _: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn question_of_health(&self, _: &[String]) -> String {
         String::new()
     }
