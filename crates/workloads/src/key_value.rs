@@ -289,7 +289,7 @@ fn wait(session: &dyn Session) -> Result<(), Error> {
         readiness.add(descriptor, 0, Interest::Read)?;
         readiness.wait(Duration::from_secs(1), &mut Vec::new())
     };
-    waited().map_err(|source| Error::engine("the load", "wait for answers", source))
+    waited().map_err(load::event_loop::cannot_wait)
 }
 
 /// Asks Redis for a rewrite of its log after so many seconds, and waits for its end; how long it took.
