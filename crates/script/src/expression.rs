@@ -104,6 +104,11 @@ pub fn begins_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
+/// Whether a text is a variable's name.
+pub fn is_name(text: &str) -> bool {
+    text.starts_with(begins_name) && name_length(text) == text.len()
+}
+
 /// Bytes of the name at a text's start.
 pub fn name_length(text: &str) -> usize {
     text.find(|c: char| !begins_name(c) && !c.is_ascii_digit()).unwrap_or(text.len())

@@ -9,9 +9,9 @@
 //! Expressions are those of scripts; `:row` counts from 1.
 
 use crate::evaluate::evaluate;
-use crate::expression::{self, Expression, begins_name, name_length};
+use crate::expression::{self, Expression, is_name};
 use crate::functions::DEFAULT_SEED;
-use crate::parse::Source;
+use crate::parse::{Source, word};
 use crate::value::Value;
 use crate::{Failure, Problem};
 use random::Random;
@@ -79,14 +79,11 @@ fn rule(
         .find_map(|word| Some((word, text.strip_prefix(word).filter(|rest| rest.starts_with(' '))?)))
         .map(|(word, rest)| (word, text.len() - rest.len()))
         .ok_or_else(|| (0, "a line is `\\table NAME ROWS`, `\\column NAME VALUE` or a comment".to_string()))?;
-    let start = from + text[from..].len() - text[from..].trim_start().len();
-    let length = text[start..].find(char::is_whitespace).unwrap_or(text.len() - start);
-    let name = &text[start..start + length];
-    let part_is_name = |part: &str| part.starts_with(begins_name) && name_length(part) == part.len();
-    if !name.split('.').all(part_is_name) {
+    let (start, name) = word(text, from);
+    if !name.split('.').all(is_name) {
         return Err((start, format!("a name has letters, digits and `_`: not `{name}`")));
     }
-    let from = start + length;
+    let from = start + name.len();
     let mut find = |name: &str| BUILT_IN.iter().chain(given).position(|known| *known == name);
     let value = expression::parse(&text[from..], &mut find).map_err(|(at, what)| (from + at, what))?;
     if command == "\\table" {

@@ -1,7 +1,7 @@
 //! Scripts' texts to commands: every name, expression and nesting is checked before anything runs.
 
 use crate::Problem;
-use crate::expression::{self, Expression, begins_name, name_length};
+use crate::expression::{self, Expression, is_name};
 use crate::functions::DEFAULT_SEED;
 use crate::lexer::{Piece, statements};
 use crate::statement::{Part, Statement};
@@ -207,7 +207,7 @@ impl LineOf<'_> {
 }
 
 /// A word of a meta-command and the byte where it begins.
-fn word(text: &str, from: usize) -> (usize, &str) {
+pub fn word(text: &str, from: usize) -> (usize, &str) {
     let start = from + text[from..].find(|c: char| !c.is_whitespace()).unwrap_or(text.len() - from);
     let end = start + text[start..].find(char::is_whitespace).unwrap_or(text.len() - start);
     (start, &text[start..end])
@@ -291,8 +291,7 @@ impl Reader<'_> {
 
     fn set(&mut self, line: usize, text: &str, from: usize) -> Result<(), expression::Wrong> {
         let (start, name) = word(text, from);
-        let is_name = name.starts_with(begins_name) && name_length(name) == name.len();
-        if !is_name {
+        if !is_name(name) {
             let wrong = "a variable's name has letters, digits and `_`, and begins with no digit: not";
             return Err((start, format!("{wrong} `{name}`")));
         }
