@@ -174,7 +174,7 @@ impl Mix {
 pub fn loaded_row(rows: RowsLike, table_size: u64, random: &mut Random, row: &mut Row) {
     match rows {
         RowsLike::One => replaced_row(rows, table_size, random, row),
-        RowsLike::ZeroFour => set(row, 0, " ", "qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt"),
+        RowsLike::ZeroFour => row_of_0_4("qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt", row),
     }
 }
 
@@ -185,14 +185,15 @@ fn replaced_row(rows: RowsLike, table_size: u64, random: &mut Random, row: &mut 
             groups(random, 10, &mut row.c);
             groups(random, 5, &mut row.pad);
         }
-        RowsLike::ZeroFour => set(row, 0, " ", "aaaaaaaaaaffffffffffrrrrrrrrrreeeeeeeeeeyyyyyyyyyy"),
+        RowsLike::ZeroFour => row_of_0_4("aaaaaaaaaaffffffffffrrrrrrrrrreeeeeeeeeeyyyyyyyyyy", row),
     }
 }
 
-fn set(row: &mut Row, k: u64, c: &str, pad: &str) {
-    row.k = k;
+/// All rows of 0.4 are alike but for the text that tells replaced ones.
+fn row_of_0_4(pad: &str, row: &mut Row) {
+    row.k = 0;
     row.c.clear();
-    row.c.push_str(c);
+    row.c.push(' ');
     row.pad.clear();
     row.pad.push_str(pad);
 }

@@ -164,8 +164,7 @@ impl Sql {
             Sql::Ordered => (t.ranges[2].0, t.range_rows[2], seen.rows),
             Sql::UpdateK => (t.update_k, 1, changed),
             Sql::UpdateC => (t.update_c, 1, changed),
-            Sql::Delete => (t.replaced, 1, changed),
-            Sql::Insert | Sql::InsertNew => (t.replaced, 1, changed),
+            Sql::Delete | Sql::Insert | Sql::InsertNew => (t.replaced, 1, changed),
             Sql::Distinct if seen.rows > t.range_rows[3] || seen.rows == 0 && t.range_rows[3] > away.rows => {
                 return wrong(t.ranges[3].0, "from 1 row to the whole range".into(), format!("{} rows", seen.rows));
             }
