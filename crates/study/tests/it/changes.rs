@@ -1,6 +1,6 @@
 //! `--set path=value`.
 
-use crate::{HEAD, check_with, planned};
+use crate::{check_with, labels, planned, right};
 use expect_test::expect;
 use serde_json::json;
 
@@ -54,14 +54,13 @@ fn a_list_makes_a_setting_a_factor() {
     "#]],
     );
     // A list of options is one level; a list of lists is many.
-    let one = planned(&format!("{HEAD}{BODY}"), &[("storage.mount", "[\"noatime\"]")]).expect("right");
+    let one = planned(BODY, &[("storage.mount", "[\"noatime\"]")]).expect("right");
     assert_eq!((one.scenarios.len(), &one.scenarios[0].storage["mount"]), (4, &json!(["noatime"])));
-    let many = planned(&format!("{HEAD}{BODY}"), &[("storage.mount", "[[\"noatime\"], []]")]).expect("right");
+    let many = planned(BODY, &[("storage.mount", "[[\"noatime\"], []]")]).expect("right");
     assert_eq!(many.scenarios.len(), 8);
     // And the other way round: one list fixes such a factor.
     let body = "[factors]\nstorage.mount = [[\"noatime\"], []]\n[workload.oltp]\n";
-    let fixed =
-        planned(&format!("{HEAD}{body}"), &[("storage.mount", "[]"), ("design.control", "false")]).expect("right");
+    let fixed = planned(body, &[("storage.mount", "[]"), ("design.control", "false")]).expect("right");
     assert_eq!((fixed.scenarios.len(), &fixed.scenarios[0].storage["mount"]), (1, &json!([])));
 }
 
@@ -70,8 +69,8 @@ fn keys_written_in_any_way_are_one_factor() {
     for key in
         ["workload.oltp.threads", "\"workload.oltp.threads\"", "\"workload.oltp\".threads", "workload.\"oltp.threads\""]
     {
-        let text = format!("{HEAD}[factors]\n{key} = [1, 2]\n[workload.oltp]\n[design]\ncontrol = false\n");
-        let plan = planned(&text, &[("workload.oltp.threads", "3")]).expect("right");
+        let body = format!("[factors]\n{key} = [1, 2]\n[workload.oltp]\n[design]\ncontrol = false\n");
+        let plan = planned(&body, &[("workload.oltp.threads", "3")]).expect("right");
         assert_eq!((plan.scenarios.len(), &plan.scenarios[0].parameters["threads"]), (1, &json!(3)), "{key}");
     }
 }
@@ -119,9 +118,8 @@ busy = "few"
 [design]
 control = false
 "#;
-    let plan = planned(&format!("{HEAD}{body}"), &[("workload", "tree")]).expect("right");
-    let labels: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
-    assert_eq!((labels, plan.baseline), (vec!["ext4", "xfs"], 1));
+    let plan = planned(body, &[("workload", "tree")]).expect("right");
+    assert_eq!((labels(&plan), plan.baseline), (vec!["ext4", "xfs"], 1));
 }
 
 /// What the file has for the others alone had the change refused, and nothing on the command line could take it away.
@@ -149,10 +147,9 @@ at_least = 1
 [design]
 control = false
 "#;
-    let plan = |changes: &[(&str, &str)]| planned(&format!("{HEAD}{body}"), changes);
+    let plan = |changes: &[(&str, &str)]| planned(body, changes);
     let tree = plan(&[("workload", "tree")]).expect("right");
-    let labels: Vec<&str> = tree.scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
-    assert_eq!((labels, &tree.scenarios[1].storage["size"]), (vec!["few", "many"], &json!(2_u64 << 30)));
+    assert_eq!((labels(&tree), &tree.scenarios[1].storage["size"]), (vec!["few", "many"], &json!(2_u64 << 30)));
     assert_eq!((tree.limits.len(), &*tree.limits[0].workload), (1, "tree"));
     assert_eq!(plan(&[("workload", "oltp")]).expect("right").limits.len(), 1);
     assert!(plan(&[("workload.oltp.engine", "sqlite")]).is_ok(), "its server's table is of no use");
@@ -197,7 +194,7 @@ fn other_rounds_make_no_wrong_file_right() {
         (two, "the baseline matches 2 scenarios"),
         ("[service.postgres]\n[workload.oltp]\n", "no workload of this study uses the service"),
     ] {
-        let said = planned(&format!("{HEAD}{body}"), &[("design.rounds_min", "4")]).expect_err("as without it");
+        let said = planned(body, &[("design.rounds_min", "4")]).expect_err("as without it");
         assert!(said.contains(says), "{said}");
     }
 }
@@ -207,11 +204,11 @@ fn other_rounds_make_no_wrong_file_right() {
 fn a_named_level_may_look_like_a_number() {
     let body = "[factors.threads]\n1 = { workload.oltp.threads = 1 }\n8 = { workload.oltp.threads = 8 }\n\
         [baseline]\nthreads = 8\n[workload.oltp]\n[design]\ncontrol = false\n";
-    let plan = planned(&format!("{HEAD}{body}"), &[]).expect("right");
+    let plan = right(body);
     assert_eq!(plan.scenarios[plan.baseline].label, "8");
-    for (change, labels) in [("8", vec!["8"]), ("[8, 1]", vec!["8", "1"])] {
-        let plan = planned(&format!("{HEAD}{body}"), &[("threads", change)]).expect("right");
-        assert_eq!(plan.scenarios.iter().map(|scenario| &*scenario.label).collect::<Vec<_>>(), labels);
+    for (change, kept) in [("8", vec!["8"]), ("[8, 1]", vec!["8", "1"])] {
+        let plan = planned(body, &[("threads", change)]).expect("right");
+        assert_eq!(labels(&plan), kept);
         assert_eq!(plan.scenarios[plan.baseline].label, "8");
     }
 }
@@ -222,26 +219,25 @@ fn a_named_level_may_look_like_a_version() {
     let body = "[factors.kernel]\n\"6.1\" = { workload.oltp.threads = 1 }\n\"6.10\" = { workload.oltp.threads = 8 }\n\
         [workload.oltp]\n[design]\ncontrol = false\n";
     for version in ["6.1", "6.10"] {
-        let plan = planned(&format!("{HEAD}{body}"), &[("kernel", version)]).expect("right");
-        assert_eq!(plan.scenarios.iter().map(|scenario| &*scenario.label).collect::<Vec<_>>(), [version]);
+        let plan = planned(body, &[("kernel", version)]).expect("right");
+        assert_eq!(labels(&plan), [version]);
     }
-    let baseline = |level: &str| planned(&format!("{HEAD}{body}[baseline]\nkernel = {level}\n"), &[]);
+    let baseline = |level: &str| planned(&format!("{body}[baseline]\nkernel = {level}\n"), &[]);
     let plan = baseline("\"6.10\"").expect("right");
     assert_eq!(plan.scenarios[plan.baseline].label, "6.10");
-    for said in [baseline("6.10"), planned(&format!("{HEAD}{body}"), &[("kernel", "[6.10]")])] {
+    for said in [baseline("6.10"), planned(body, &[("kernel", "[6.10]")])] {
         assert!(said.is_err_and(|said| said.contains("6.1 is not a level of `kernel`")));
     }
 }
 
 #[test]
 fn a_table_goes_with_levels_that_are_numbers() {
-    let text = format!(
-        "{HEAD}[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\nworkload.oltp.threads = [1, 4]\n\
-         storage.size = [\"1GiB\", \"2GiB\"]\n[workload.oltp]\n[[table]]\nworkload = \"oltp\"\nmetric = \"speed\"\n\
-         rows = \"storage.filesystem\"\ncolumns = \"workload.oltp.threads\"\nwhere = {{ \"storage.size\" = \"size=1GiB\" }}\n"
-    );
+    let body = "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\nworkload.oltp.threads = [1, 4]\n\
+        storage.size = [\"1GiB\", \"2GiB\"]\n[workload.oltp]\n[[table]]\nworkload = \"oltp\"\nmetric = \"speed\"\n\
+        rows = \"storage.filesystem\"\ncolumns = \"workload.oltp.threads\"\n\
+        where = { \"storage.size\" = \"size=1GiB\" }\n";
     for (size, tables) in [("1GiB", 1), ("2GiB", 0)] {
-        assert_eq!(planned(&text, &[("storage.size", size)]).expect("right").tables.len(), tables, "{size}");
+        assert_eq!(planned(body, &[("storage.size", size)]).expect("right").tables.len(), tables, "{size}");
     }
 }
 
@@ -254,7 +250,7 @@ fn a_table_goes_with_its_levels() {
         )
     };
     let body = BODY.replace("[factors.journal]", "workload.oltp.threads = [1, 2]\n[factors.journal]");
-    let text = format!("{HEAD}{body}{}{}", table("a"), table("b"));
+    let text = format!("{body}{}{}", table("a"), table("b"));
     assert_eq!(planned(&text, &[]).expect("right").tables.len(), 2);
     let left = planned(&text, &[("journal", "b")]).expect("right").tables;
     assert_eq!((left.len(), left[0].only[0].1.as_str()), (1, "b"));
@@ -279,7 +275,7 @@ journal = "b"
 "#;
     let body = format!("{BODY}{rules}");
     let baseline = |path: &str, value: &str| {
-        let plan = planned(&format!("{HEAD}{body}"), &[(path, value)]).expect("right");
+        let plan = planned(&body, &[(path, value)]).expect("right");
         plan.scenarios[plan.baseline].label.clone()
     };
     // What a baseline says of other factors stays; where no scenario has all of it, the first of the most like it.
@@ -316,7 +312,7 @@ journal = "b"
 #[test]
 fn values_are_toml_or_plain_text() {
     let plan = planned(
-        &format!("{HEAD}{BODY}"),
+        BODY,
         &[
             ("memory", "1GiB"),
             ("name", "other"),
@@ -415,14 +411,14 @@ fn a_list_without_brackets_or_quotes_is_refused_with_them() {
         "#]],
     );
     // Texts with commas of their own stay texts, and so does all that has quotes.
-    let text = format!("{HEAD}[workload.oltp]\nengine = \"postgres\"\n[service.postgres]\n");
+    let text = "[workload.oltp]\nengine = \"postgres\"\n[service.postgres]\n";
     let free = [
         ("service.postgres.settings.libraries", "a,b"),
         ("service.postgres.settings.addresses", "127.0.0.1,127.0.0.2"),
         ("service.postgres.settings.sizes", "\"1MB,2MB\""),
         ("question", "\"[why]\""),
     ];
-    let plan = planned(&text, &free).expect("right");
+    let plan = planned(text, &free).expect("right");
     let settings = json!({ "libraries": "a,b", "addresses": "127.0.0.1,127.0.0.2", "sizes": "1MB,2MB" });
     assert_eq!((&plan.scenarios[0].services["postgres"]["settings"], &*plan.question), (&settings, "[why]"));
 }

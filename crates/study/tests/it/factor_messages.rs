@@ -1,6 +1,6 @@
 //! What is said of factors, their levels and rules that are wrong.
 
-use crate::{HEAD, check, check_with, planned};
+use crate::{check, check_with, planned};
 use expect_test::expect;
 
 const FIVE: &str = r#"
@@ -300,7 +300,7 @@ fn factors_of_a_guest_need_one() {
 #[test]
 fn a_factors_name_does_not_steer_the_terminal() {
     let text = "[factors.\"a\\u001b[2J\"]\non = { storage.size = \"1GiB\" }\n[workload.oltp]\n";
-    let said = planned(&format!("{HEAD}{text}"), &[]).expect_err("no name");
+    let said = planned(text, &[]).expect_err("no name");
     assert!(said.contains("can't be a factor's name") && !said.contains('\u{1b}'), "{said:?}");
 }
 
@@ -344,12 +344,10 @@ fn factors_of_a_server_need_it_where_scenarios_differ_by_them_alone() {
 /// What named levels set of another workload hid that they do nothing in this one, which was measured twice.
 #[test]
 fn what_levels_set_of_another_workload_does_nothing_in_this_one() {
-    let text = format!(
-        "{HEAD}[factors.tuned]\nno = {{ workload.oltp.threads = 1, service.postgres.settings.fsync = true }}\n\
-         yes = {{ workload.oltp.threads = 8, service.postgres.settings.fsync = false }}\n\
-         [workload.oltp]\nengine = \"postgres\"\n[workload.tree]\n"
-    );
-    let said = planned(&text, &[]).expect_err("tree knows nothing of either");
+    let text = "[factors.tuned]\nno = { workload.oltp.threads = 1, service.postgres.settings.fsync = true }\n\
+         yes = { workload.oltp.threads = 8, service.postgres.settings.fsync = false }\n\
+         [workload.oltp]\nengine = \"postgres\"\n[workload.tree]\n";
+    let said = planned(text, &[]).expect_err("tree knows nothing of either");
     assert!(said.contains("has no effect in `tree · yes`"), "{said}");
     let exclude = "[[exclude]]\nworkload = \"tree\"\ntuned = \"yes\"\n";
     assert!(planned(&format!("{text}{exclude}"), &[]).is_ok());
@@ -397,9 +395,8 @@ fn an_include_sets_nothing_of_a_workload_that_is_not_there() {
 /// All were compared by the first one's metric: a rate that was given for the others, so that their latencies decided nothing.
 #[test]
 fn scenarios_that_answer_by_different_metrics_are_no_study() {
-    let of_threads = |threads: &str| {
-        planned(&format!("{HEAD}[factors]\nworkload.oltp.threads = {threads}\n[workload.oltp]\n"), &[]).err()
-    };
+    let of_threads =
+        |threads: &str| planned(&format!("[factors]\nworkload.oltp.threads = {threads}\n[workload.oltp]\n"), &[]).err();
     let said = of_threads("[1, 777]").unwrap_or_default();
     assert!(
         said.contains("scenarios of `oltp` answer by different metrics: commit_seconds in `threads=777`, "),

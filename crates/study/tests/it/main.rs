@@ -125,8 +125,8 @@ pub fn told(text: &str, problems: &[Problem]) -> String {
     problems.iter().map(line).collect()
 }
 
-/// The plan of a file with changes, or its problems.
-pub fn planned(text: &str, changes: &[(&str, &str)]) -> Result<Plan, String> {
+/// The plan of a whole file with changes, or its problems.
+pub fn plan_of_file(text: &str, changes: &[(&str, &str)]) -> Result<Plan, String> {
     let changes: Vec<Override> =
         changes.iter().map(|(path, value)| Override { path: (*path).into(), value: (*value).into() }).collect();
     let (study, problems) = read(text, &changes, &Small);
@@ -134,18 +134,27 @@ pub fn planned(text: &str, changes: &[(&str, &str)]) -> Result<Plan, String> {
     plan(&study, &Map::clone).map_err(|problem| format!("only plan() said: {}", told(text, &[problem])))
 }
 
-/// The plan of a file that is right.
+/// The plan of a body with changes, or its problems.
+pub fn planned(body: &str, changes: &[(&str, &str)]) -> Result<Plan, String> {
+    plan_of_file(&format!("{HEAD}{body}"), changes)
+}
+
+/// The plan of a body that is right.
 #[track_caller]
 pub fn right(body: &str) -> Plan {
-    planned(&format!("{HEAD}{body}"), &[]).expect("this file is right")
+    planned(body, &[]).expect("this file is right")
+}
+
+/// The labels of all scenarios.
+pub fn labels(plan: &Plan) -> Vec<&str> {
+    plan.scenarios.iter().map(|scenario| &*scenario.label).collect()
 }
 
 /// The labels of a body's scenarios with changes, or its problems.
 #[track_caller]
 pub fn check_with(body: &str, changes: &[(&str, &str)], expect: &Expect) {
-    let text = format!("{HEAD}{body}");
-    let found = match planned(&text, changes) {
-        Ok(plan) => plan.scenarios.iter().map(|scenario| format!("{}\n", scenario.label)).collect(),
+    let found = match planned(body, changes) {
+        Ok(plan) => labels(&plan).iter().map(|label| format!("{label}\n")).collect(),
         Err(problems) => problems,
     };
     expect.assert_eq(&found);

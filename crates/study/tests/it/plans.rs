@@ -1,6 +1,6 @@
 //! What right files come to.
 
-use crate::{HEAD, Plan, check, planned, right};
+use crate::{check, labels, planned, right};
 use expect_test::expect;
 use serde_json::json;
 
@@ -262,7 +262,6 @@ fn an_include_gives_matching_scenarios_settings() {
 
 #[test]
 fn only_keeps_a_baseline_and_its_control() {
-    let labels = |plan: &Plan| plan.scenarios.iter().map(|scenario| scenario.label.clone()).collect::<Vec<_>>();
     let mut plan = right("[factors]\n\"storage.filesystem\" = [\"ext3\", \"ext4\", \"xfs\"]\n[workload.oltp]\n");
     let whole = plan.hash.clone();
     plan.only(&["ext4".into(), "storage.filesystem=xfs".into()]);
@@ -305,9 +304,8 @@ fn only_takes_a_whole_name_for_no_longer_one() {
 
 #[test]
 fn more_rounds_are_the_same_study_and_another_seed_is_not() {
-    let body =
-        format!("{}{}", crate::HEAD, "[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[workload.oltp]\n");
-    let hash = |changes: &[(&str, &str)]| crate::planned(&body, changes).expect("right").hash;
+    let body = "[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[workload.oltp]\n";
+    let hash = |changes: &[(&str, &str)]| planned(body, changes).expect("right").hash;
     let whole = hash(&[]);
     assert!(whole.len() == 64 && whole.bytes().all(|byte| byte.is_ascii_hexdigit()), "{whole}");
     for same in ["rounds_max=50", "rounds_min=7", "precision=1%", "time_budget=1h", "rounds_min=30"] {
@@ -383,7 +381,7 @@ control = false
 fn a_servers_settings_may_have_dots_without_quotes() {
     let body = "[service.postgres.settings]\npg_stat.track = \"all\"\nwork_mem = \"4MB\"\n[workload.oltp]\nengine = \"postgres\"\n";
     let settings = |changes: &[(&str, &str)]| {
-        let plan = planned(&format!("{HEAD}{body}"), changes).expect("right");
+        let plan = planned(body, changes).expect("right");
         plan.scenarios[0].services["postgres"]["settings"].clone()
     };
     assert_eq!(settings(&[]), json!({ "pg_stat.track": "all", "work_mem": "4MB" }));
@@ -421,7 +419,7 @@ engine = "postgres"
     assert_eq!(plan.scenarios[1].label, "ext4 · large");
     let plain = right(&text.replace("storage.data]", "storage]").replace("storage.data.", "storage."));
     assert_eq!(plan.scenarios, plain.scenarios);
-    let changed = planned(&format!("{HEAD}{text}"), &[("storage.data.filesystem", "xfs")]).expect("a right change");
+    let changed = planned(text, &[("storage.data.filesystem", "xfs")]).expect("a right change");
     assert!(changed.scenarios.iter().all(|scenario| scenario.storage["filesystem"] == "xfs"));
 }
 

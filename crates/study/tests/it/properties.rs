@@ -1,6 +1,6 @@
 //! What holds for any file.
 
-use crate::{HEAD, Small, planned};
+use crate::{HEAD, Small, plan_of_file, planned};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use study::{Override, plan, position, read};
@@ -142,7 +142,7 @@ fn matrix(filesystems: usize, threads: usize, excluded: &HashSet<(usize, usize)>
         format!("[[exclude]]\nstorage.filesystem = \"{}\"\nworkload.oltp.threads = {thread}\n", names[*filesystem])
     });
     format!(
-        "{HEAD}[factors]\nstorage.filesystem = {names:?}\nworkload.oltp.threads = {counts:?}\n[workload.oltp]\n[design]\ncontrol = false\n{}",
+        "[factors]\nstorage.filesystem = {names:?}\nworkload.oltp.threads = {counts:?}\n[workload.oltp]\n[design]\ncontrol = false\n{}",
         rules.collect::<String>()
     )
 }
@@ -191,7 +191,7 @@ proptest! {
 
     #[test]
     fn the_hash_depends_on_the_meaning_and_not_on_the_writing(seed in 0_u32..1000, threads in 1_u32..1000) {
-        let hash = |text: &str| planned(text, &[]).expect("right").hash;
+        let hash = |text: &str| plan_of_file(text, &[]).expect("right").hash;
         let one = format!("{HEAD}[factors]\nstorage.size = [\"1GiB\", \"2GiB\"]\n[workload.oltp]\nthreads = {threads}\n[design]\nseed = {seed}\n");
         let other = format!(
             "question = \"another\"\nname = \"s\"\ndesign = {{ seed = {seed}, rounds_max = 99 }}\n# a comment\n[workload]\noltp.threads = {threads}\n[factors]\n\"storage.size\" = [\"1GiB\", \"2GiB\"]\n"
@@ -204,7 +204,7 @@ proptest! {
     #[test]
     fn a_round_is_every_scenario_once_with_the_same_work(levels in 1_usize..9, round in 0_u32..50, seed in 0_u64..1000) {
         let threads = (1..=levels).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-        let body = format!("{HEAD}[factors]\n\"workload.oltp.threads\" = [{threads}]\n[workload.oltp]\n[design]\nseed = {seed}\n");
+        let body = format!("[factors]\n\"workload.oltp.threads\" = [{threads}]\n[workload.oltp]\n[design]\nseed = {seed}\n");
         let plan = planned(&body, &[]).expect("right");
         let all = vec![true; levels + 1];
         let mut order = plan.order(round, &all);
