@@ -1,6 +1,6 @@
 //! `block-io`: both engines, what they write, and what they see.
 
-use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open};
+use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open, with};
 use load::workload::Error;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
@@ -9,9 +9,7 @@ use std::sync::atomic::Ordering;
 use workloads::block_io::KIND;
 
 fn small(more: Value) -> Value {
-    let mut written = json!({"size": "1MiB", "time": "50ms"});
-    written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    written
+    with(json!({"size": "1MiB", "time": "50ms"}), &more)
 }
 
 #[test]
@@ -20,8 +18,7 @@ fn both_engines_write_and_read_back_every_pattern() {
         for engine in [json!({}), json!({"engine": "io_uring", "depth": 1}), json!({"engine": "io_uring", "depth": 32})]
         {
             for direct in [false, true] {
-                let mut written = small(json!({"pattern": pattern, "direct": direct}));
-                written.as_object_mut().unwrap().extend(engine.as_object().unwrap().clone());
+                let written = with(small(json!({"pattern": pattern, "direct": direct})), &engine);
                 let outcome = Desk::new().trial(&KIND, &written).unwrap_or_else(|error| panic!("{written}: {error}"));
                 has_its_metrics(&KIND, &written, &outcome);
                 let name = if pattern.ends_with("write") { "write" } else { "read" };
@@ -44,10 +41,8 @@ fn a_sequence_goes_on_in_the_next_run_where_the_last_one_ended() {
     const BLOCKS: usize = (16 << 20) / 4096;
     for engine in [json!({}), json!({"engine": "io_uring", "depth": 8})] {
         let desk = Desk::new();
-        let mut written = json!({"size": "16MiB", "pattern": "write", "time": "10ms"});
-        written.as_object_mut().unwrap().extend(engine.as_object().unwrap().clone());
-        let mut workload = open(&KIND, &written).unwrap();
-        desk.act(|context| workload.prepare(context)).unwrap();
+        let written = with(json!({"size": "16MiB", "pattern": "write", "time": "10ms"}), &engine);
+        let mut workload = desk.prepared(&KIND, &written);
         let mut expected = vec![1; BLOCKS];
         // Write after write, block after block; the file has serial 1 at first.
         let mut writes = 0;
@@ -66,8 +61,7 @@ fn a_sequence_goes_on_in_the_next_run_where_the_last_one_ended() {
 fn a_file_that_is_allocated_anew_is_written_from_its_start() {
     let desk = Desk::new();
     let written = json!({"size": "64MiB", "pattern": "write", "time": "10ms", "file": "allocated", "fdatasync_ios": 1});
-    let mut workload = open(&KIND, &written).unwrap();
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let mut workload = desk.prepared(&KIND, &written);
     for _ in 0..2 {
         desk.act(|context| workload.ready(context)).unwrap();
         assert!(serials(&desk).iter().all(|serial| *serial == 0), "it is made before the run is watched");
@@ -99,8 +93,7 @@ fn a_flipped_byte_is_wrong_data_for_readers_and_at_the_end() {
             let desk = Desk::new();
             let mut written = small(engine);
             written["size"] = json!("32KiB");
-            let mut workload = open(&KIND, &written).unwrap();
-            desk.act(|context| workload.prepare(context)).unwrap();
+            let mut workload = desk.prepared(&KIND, &written);
             let file = OpenOptions::new().write(true).open(desk.data.path().join("block-io.data")).unwrap();
             if pattern == "randwrite" {
                 desk.act(|context| workload.run(context)).unwrap();
@@ -119,8 +112,7 @@ fn a_flipped_byte_is_wrong_data_for_readers_and_at_the_end() {
 #[test]
 fn a_write_that_went_back_in_time_is_wrong_data() {
     let desk = Desk::new();
-    let mut workload = open(&KIND, &small(json!({"size": "16KiB"}))).unwrap();
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let mut workload = desk.prepared(&KIND, &small(json!({"size": "16KiB"})));
     let path = desk.data.path().join("block-io.data");
     let before = std::fs::read(&path).unwrap();
     desk.act(|context| workload.run(context)).unwrap();
@@ -142,8 +134,7 @@ fn a_full_disk_is_an_error_of_the_file() {
 fn an_interruption_ends_it() {
     for engine in [json!({"time": "1h"}), json!({"time": "1h", "engine": "io_uring", "depth": 4})] {
         let desk = Desk::new();
-        let mut workload = open(&KIND, &small(engine)).unwrap();
-        desk.act(|context| workload.prepare(context)).unwrap();
+        let mut workload = desk.prepared(&KIND, &small(engine));
         desk.interrupted.store(true, Ordering::Relaxed);
         assert!(matches!(desk.act(|context| workload.run(context)), Err(Error::Interrupted)));
     }

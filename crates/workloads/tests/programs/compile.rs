@@ -1,6 +1,6 @@
 //! `compile`: the generated program, archives, and builds that are wrong.
 
-use crate::desk::{Desk, has_its_metrics, open, value};
+use crate::desk::{Desk, has_its_metrics, value};
 use load::workload::Error;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -90,8 +90,7 @@ fn a_build_that_is_wrong_is_no_figure() {
 #[test]
 fn an_interruption_ends_the_build() {
     let desk = Desk::new();
-    let mut workload = open(&KIND, &json!({"files": 2, "command": ["sleep", "987"]})).unwrap();
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let mut workload = desk.prepared(&KIND, &json!({"files": 2, "command": ["sleep", "987"]}));
     desk.act(|context| workload.ready(context)).unwrap();
     desk.interrupted.store(true, Ordering::Relaxed);
     assert!(matches!(desk.act(|context| workload.run(context)), Err(Error::Interrupted)));

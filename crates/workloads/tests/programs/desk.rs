@@ -36,6 +36,13 @@ impl Desk {
         })
     }
 
+    /// A workload that is prepared.
+    pub fn prepared(&self, kind: &Kind, written: &Value) -> Box<dyn Workload> {
+        let mut workload = open(kind, written).unwrap();
+        self.act(|context| workload.prepare(context)).unwrap();
+        workload
+    }
+
     /// One run, made ready.
     pub fn run(&self, workload: &mut dyn Workload) -> Result<Outcome, Error> {
         self.act(|context| workload.ready(context))?;
@@ -51,6 +58,12 @@ impl Desk {
         self.act(|context| workload.verify(context))?;
         Ok(outcome)
     }
+}
+
+/// A table of settings with more of them, or others.
+pub fn with(mut table: Value, more: &Value) -> Value {
+    table.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    table
 }
 
 /// Parameters as the trial gets them.

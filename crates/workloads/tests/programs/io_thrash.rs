@@ -1,6 +1,6 @@
 //! `io-thrash`: its counts, its order, its faults.
 
-use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open, value};
+use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open, value, with};
 use load::workload::Error;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
@@ -9,9 +9,7 @@ use std::sync::atomic::Ordering;
 use workloads::io_thrash::KIND;
 
 fn small(more: Value) -> Value {
-    let mut written = json!({"ios": 3000, "block_size": "512B"});
-    written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    written
+    with(json!({"ios": 3000, "block_size": "512B"}), &more)
 }
 
 #[test]
@@ -63,8 +61,7 @@ fn what_is_left_of_a_share_is_committed_too() {
 fn a_flipped_byte_in_the_file_or_the_journal_is_wrong_data() {
     for (name, at) in [("io-thrash.data", 300), ("io-thrash.journal", 5), ("io-thrash.journal", 700 * 536 + 100)] {
         let desk = Desk::new();
-        let mut workload = open(&KIND, &small(json!({"journal": "before"}))).unwrap();
-        desk.act(|context| workload.prepare(context)).unwrap();
+        let mut workload = desk.prepared(&KIND, &small(json!({"journal": "before"})));
         desk.run(&mut *workload).unwrap();
         let file = OpenOptions::new().read(true).write(true).open(desk.data.path().join(name)).unwrap();
         let mut byte = [0];
@@ -97,9 +94,7 @@ fn a_full_disk_is_an_error_of_the_file() {
     on_small_tmpfs(1 << 20, |desk| {
         // The error that stops a stream is told, not that the others were stopped.
         for more in [json!({}), json!({"streams": 4}), json!({"journal": "before", "streams": 4})] {
-            let mut written = json!({"ios": 2000});
-            written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            let mut workload = open(&KIND, &written).unwrap();
+            let mut workload = open(&KIND, &with(json!({"ios": 2000}), &more)).unwrap();
             assert!(is_disk_full(&desk.run(&mut *workload).unwrap_err()));
         }
     });

@@ -1,15 +1,13 @@
 //! `maildir`: what it counts, and that a message which is lost, torn or left behind is found.
 
-use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open};
+use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, with};
 use load::workload::Error;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use workloads::maildir::KIND;
 
 fn small(more: Value) -> Value {
-    let mut written = json!({"mailboxes": 6, "messages": 5, "message_size": "2KiB", "threads": 4, "time": "200ms"});
-    written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    written
+    with(json!({"mailboxes": 6, "messages": 5, "message_size": "2KiB", "threads": 4, "time": "200ms"}), &more)
 }
 
 /// The files of all mailboxes.
@@ -53,8 +51,8 @@ fn a_message_that_is_not_as_it_was_delivered_is_wrong_data() {
         ("left behind", |path| std::fs::write(path.with_file_name("1"), "not delivered").unwrap()),
     ];
     for (name, harm) in harms {
-        let (desk, mut workload) = (Desk::new(), open(&KIND, &small(json!({}))).unwrap());
-        desk.act(|context| workload.prepare(context)).unwrap();
+        let desk = Desk::new();
+        let mut workload = desk.prepared(&KIND, &small(json!({})));
         desk.run(&mut *workload).unwrap();
         harm(&messages(desk.data.path())[7]);
         let error = desk.act(|context| workload.verify(context)).unwrap_err();
@@ -64,8 +62,8 @@ fn a_message_that_is_not_as_it_was_delivered_is_wrong_data() {
 
 #[test]
 fn a_message_that_is_gone_ends_the_run() {
-    let (desk, mut workload) = (Desk::new(), open(&KIND, &small(json!({}))).unwrap());
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let desk = Desk::new();
+    let mut workload = desk.prepared(&KIND, &small(json!({})));
     messages(desk.data.path()).iter().for_each(|message| std::fs::remove_file(message).unwrap());
     let error = desk.run(&mut *workload).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");

@@ -1,6 +1,6 @@
 //! `rocksdb`: Debian's `db_bench` and `ldb` on real folders (package rocksdb-tools).
 
-use crate::desk::{Desk, has_its_metrics, on_small_tmpfs, open, parameters, value};
+use crate::desk::{Desk, has_its_metrics, on_small_tmpfs, parameters, value};
 use load::workload::{Error, Workload};
 use observe::durability::Class;
 use serde_json::{Value, json};
@@ -27,8 +27,7 @@ fn every_benchmark_yields_its_metrics_and_leaves_its_keys() {
 
 fn yields_its_metrics_and_leaves_its_keys(benchmark: &str) {
     let (desk, written) = (Desk::new(), small(benchmark));
-    let mut workload = open(&KIND, &written).expect("package rocksdb-tools");
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let mut workload = desk.prepared(&KIND, &written);
     let outcome = desk.run(&mut *workload).unwrap();
     has_its_metrics(&KIND, &written, &outcome);
     desk.act(|context| workload.verify(context)).unwrap_or_else(|error| panic!("{benchmark}: {error}"));
@@ -63,8 +62,7 @@ fn a_profile_to_the_letter_begins_without_a_key() {
 
 /// A store of 20,000 keys that was filled and read, and its tables, the largest first.
 fn filled(desk: &Desk) -> (Box<dyn Workload>, Vec<PathBuf>) {
-    let mut workload = open(&KIND, &small("readrandom")).unwrap();
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let workload = desk.prepared(&KIND, &small("readrandom"));
     let files = std::fs::read_dir(desk.data.path().join("rocksdb")).unwrap().map(|entry| entry.unwrap().path());
     let mut tables: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "sst")).collect();
     tables.sort_by_key(|path| std::cmp::Reverse(path.metadata().unwrap().len()));

@@ -153,8 +153,7 @@ fn an_archive_that_is_changed_after_the_scan_stays_in_its_tree() {
     let victim = outside.path().to_str().unwrap();
     let path = desk.cache.path().join("a.tar");
     archive(&path, &[("a", EntryType::Regular, "content")]);
-    let mut workload = open(&KIND, &json!({"archive": path})).unwrap();
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let mut workload = desk.prepared(&KIND, &json!({"archive": path}));
     let (link, evil) = (("x", EntryType::Symlink, victim), ("x/evil", EntryType::Symlink, "/etc/passwd"));
     archive(&path, &[("a", EntryType::Regular, "content"), link, evil, ("x/new/evil", EntryType::Symlink, "y")]);
     assert!(desk.act(|context| workload.run(context)).is_err());
@@ -170,8 +169,7 @@ fn a_missing_archive_is_a_problem_of_the_check() {
 #[test]
 fn a_full_disk_is_an_error_of_the_file() {
     on_small_tmpfs(200 << 10, |desk| {
-        let mut workload = open(&KIND, &json!({"files": 200})).unwrap();
-        desk.act(|context| workload.prepare(context)).unwrap();
+        let mut workload = desk.prepared(&KIND, &json!({"files": 200}));
         assert!(is_disk_full(&desk.act(|context| workload.run(context)).unwrap_err()));
     });
 }
@@ -179,8 +177,7 @@ fn a_full_disk_is_an_error_of_the_file() {
 #[test]
 fn an_interruption_ends_it() {
     let desk = Desk::new();
-    let mut workload = open(&KIND, &json!({"files": 50})).unwrap();
-    desk.act(|context| workload.prepare(context)).unwrap();
+    let mut workload = desk.prepared(&KIND, &json!({"files": 50}));
     desk.interrupted.store(true, Ordering::Relaxed);
     assert!(matches!(desk.act(|context| workload.run(context)), Err(Error::Interrupted)));
     // The next run begins with what that one left.
