@@ -3,7 +3,7 @@
 use load::sql_load::{Class, Keep, Next, PARAMS_MAX, Script};
 use load::workload::Error;
 use random::Random;
-use script::{Failure, Machine, Part, Program, Seeds, Value, Verb};
+use script::{Failure, Machine, Program, Seeds, Value, Verb};
 use std::sync::Arc;
 use std::time::Instant;
 use wire::{Conflict, NamedRow, Param};
@@ -89,13 +89,9 @@ impl Script for Connection {
     }
 
     fn params<'a>(&'a self, _step: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
-        let variables = self.machine.statement().parts.iter().filter_map(|part| match part {
-            Part::Variable(place, _) => Some(self.machine.value(*place)),
-            Part::Text(_) => None,
-        });
         let mut count = 0;
-        for (param, value) in params.iter_mut().zip(variables) {
-            *param = match value {
+        for (param, place) in params.iter_mut().zip(self.machine.statement().variables()) {
+            *param = match self.machine.value(place) {
                 None | Some(Value::Null) => Param::Null,
                 Some(Value::Boolean(boolean)) => Param::Boolean(*boolean),
                 Some(Value::Integer(integer)) => Param::Integer(*integer),
