@@ -8,7 +8,6 @@ use load::sql::Place;
 use load::workload::Error;
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -161,10 +160,6 @@ impl Session for LmdbSession {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error> {
         let Some((tag, records)) = self.answers.pop_front() else { return Ok(None) };
         for (key, record) in self.found.drain(..records) {
@@ -173,9 +168,5 @@ impl Session for LmdbSession {
             }
         }
         Ok(Some(tag))
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }

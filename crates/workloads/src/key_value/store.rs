@@ -105,11 +105,13 @@ pub trait Session: Send {
     /// When it is refused, or the connection is lost.
     fn ask(&mut self, tag: usize, request: &Request) -> Result<(), Error>;
 
-    /// Sends what was added, if there is any.
+    /// Sends what was added, if there is any and it was not sent at once.
     ///
     /// # Errors
     /// When the connection is lost.
-    fn send(&mut self) -> Result<(), Error>;
+    fn send(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Takes the next answer that has come, without waiting, and shows what it holds; its tag. None: more is to come. A write that did not
     /// change what it was to change is an error.
@@ -119,7 +121,9 @@ pub trait Session: Send {
     fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error>;
 
     /// Readable when more has come; none: it works in the caller's thread.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// Wrong data: a write changed another number of records or fields than it should.

@@ -142,10 +142,6 @@ impl Session for TableSession {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error> {
         let Some(under_way) = &mut self.under_way else { return Ok(None) };
         if under_way.changed.is_none() {

@@ -6,7 +6,6 @@ use crate::workload_tests::{figure, with_context};
 use load::workload::WorkloadSettings as _;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -198,10 +197,6 @@ impl Session for MemorySession {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error> {
         let Some((tag, records)) = self.answer.take() else { return Ok(None) };
         for (key, record) in &records {
@@ -210,10 +205,6 @@ impl Session for MemorySession {
             }
         }
         Ok(Some(tag))
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }
 
