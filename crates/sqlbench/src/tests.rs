@@ -1,10 +1,9 @@
 //! The suite's counts against its published ones, and real runs on SQLite.
 
 use super::*;
-use load::sql::{Cell, Counters};
+use load::sql::Cell;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -67,20 +66,12 @@ impl Database for Counting {
         Ok(Vec::new())
     }
 
-    fn loaded(&self, _: &Place, _: &[String]) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn checkpoint(&self, _: &Place) -> Result<(), Error> {
         Ok(())
     }
 
     fn check(&self, _: &Place, _: &[String]) -> Result<(), Error> {
         Ok(())
-    }
-
-    fn counters(&self, _: &Place) -> Result<Counters, Error> {
-        Ok(Counters::default())
     }
 }
 
@@ -100,10 +91,6 @@ impl Connection for Counted {
         Ok(Some(0))
     }
 
-    fn advance(&mut self, _: &mut dyn FnMut(Found)) -> Result<Option<u64>, wire::Error> {
-        Ok(Some(0))
-    }
-
     fn is_in_transaction(&self) -> bool {
         false
     }
@@ -116,10 +103,6 @@ impl Connection for Counted {
 
     fn query(&mut self, _: &str) -> Result<Answer, wire::Error> {
         Ok(Answer::default())
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 }
 

@@ -182,11 +182,14 @@ pub trait Connection: Send {
     /// Whether a transaction was open after the last answer, by the database's own word.
     fn is_in_transaction(&self) -> bool;
 
-    /// Takes what has come of the answer, without waiting. None: more is to come.
+    /// Takes what has come of the answer, without waiting. None: more is to come. An embedded statement is done when it
+    /// is started.
     ///
     /// # Errors
     /// As [`Connection::start`].
-    fn advance(&mut self, row: EachRow) -> Result<Option<u64>, Error>;
+    fn advance(&mut self, _row: EachRow) -> Result<Option<u64>, Error> {
+        Ok(Some(0))
+    }
 
     /// Executes a prepared statement and waits for its end: for loads of one connection a thread.
     ///
@@ -213,7 +216,9 @@ pub trait Connection: Send {
     fn query(&mut self, sql: &str) -> Result<Answer, Error>;
 
     /// Readable when more of an answer has come; none: embedded.
-    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// Waits for the end of an answer.

@@ -5,13 +5,12 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, NextRow, PLAIN, Place, Pragmas, Sql, failed, same,
+    COMMON, Cell, Database, Dialect, DumpForm, Engine, NextRow, PLAIN, Place, Pragmas, Sql, failed, same,
 };
 use crate::workload::Error;
 use observe::durability::Class;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{ErrorCode, Statement as Prepared, types::ValueRef};
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -224,10 +223,6 @@ impl Database for Sqlite {
         names().map_err(refused).map_err(failed(NAME, "list its tables"))
     }
 
-    fn loaded(&self, _place: &Place, _tables: &[String]) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn checkpoint(&self, place: &Place) -> Result<(), Error> {
         let connection = self.open(place)?;
         let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -241,10 +236,6 @@ impl Database for Sqlite {
     fn check(&self, place: &Place, _tables: &[String]) -> Result<(), Error> {
         let report = self.open(place)?.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
         same("integrity_check", "ok", &report.map_err(refused).map_err(failed(NAME, "check its integrity"))?)
-    }
-
-    fn counters(&self, _place: &Place) -> Result<Counters, Error> {
-        Ok(Counters::default())
     }
 
     fn begin(&self) -> &'static str {
@@ -310,15 +301,6 @@ impl Connection for SqliteConnection {
 
     fn kept(&mut self) -> Result<Option<NamedRow>, wire::Error> {
         Ok(std::mem::take(&mut self.keeping).row)
-    }
-
-    /// An embedded statement is done when it is started.
-    fn advance(&mut self, _row: EachRow) -> Result<Option<u64>, wire::Error> {
-        Ok(Some(0))
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        None
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, wire::Error> {
