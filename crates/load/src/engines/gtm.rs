@@ -58,10 +58,10 @@ impl Gtm {
     }
 
     /// As [`Gtm::run`], of one that is ended when it takes longer: GT.M may wait for a disk that fails without end.
-    pub fn run_within(&self, seconds: u32, words: &[&str], input: &str) -> Result<String, Error> {
+    pub fn run_within(&self, seconds: u32, words: &[&str]) -> Result<String, Error> {
         let mut command = Command::new("timeout");
         command.arg("--kill-after=1").arg(seconds.to_string()).arg("sh").arg(&self.enter).args(words);
-        self.output(command, words, input)
+        self.output(command, words, "")
     }
 
     fn output(&self, mut command: Command, words: &[&str], input: &str) -> Result<String, Error> {

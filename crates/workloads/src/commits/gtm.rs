@@ -76,13 +76,13 @@ impl CommitTarget for Gtm {
     }
 
     fn checkpoint(&self, place: &Place) -> Result<(), Error> {
-        self.open(place)?.run_within(ANSWER_SECONDS_MAX, &["mumps", "-run", "%XCMD", CHECKPOINT], "").map(drop)
+        self.open(place)?.run_within(ANSWER_SECONDS_MAX, &["mumps", "-run", "%XCMD", CHECKPOINT]).map(drop)
     }
 
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let database = self.open(place)?;
         let answer =
-            |question: &String| database.run_within(ANSWER_SECONDS_MAX, &question.split('\n').collect::<Vec<_>>(), "");
+            |question: &String| database.run_within(ANSWER_SECONDS_MAX, &question.split('\n').collect::<Vec<_>>());
         self.questions().iter().map(|question| Ok(rows_of_lines(&answer(question)?))).collect()
     }
 
