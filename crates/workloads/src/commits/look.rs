@@ -250,6 +250,10 @@ mod tests {
         vec![vec![vec![Some("ok".into())]], rows.collect(), counters.collect()]
     }
 
+    fn text(text: &str) -> Option<String> {
+        Some(text.into())
+    }
+
     fn wrong(answers: &[Rows]) -> Vec<String> {
         look(&parameters(), answers, None).wrong
     }
@@ -267,7 +271,6 @@ mod tests {
             change(&mut answers);
             wrong(&answers).join("; ")
         };
-        let text = |text: &str| Some(text.to_string());
         let torn = broken(&|answers| answers[1][1][4] = text("torn"));
         assert_eq!(torn, "rows with another text than was written: 1, the first 2");
         let gone = broken(&|answers| drop(answers[1].remove(5)));
@@ -299,12 +302,8 @@ mod tests {
         let look = with_gaps(rule, &*target, &answers);
         assert_eq!(look, Look { streams: [(0, vec![1, 3]), (1, vec![])].into(), ..Look::default() });
         assert_eq!(of(rule, &*target, &answers).wrong.len(), 1, "a power cut leaves no such thing");
-        answers[2][0][1] = text_of("2");
+        answers[2][0][1] = text("2");
         assert!(with_gaps(rule, &*target, &answers).wrong[0].starts_with("counters that disagree"));
-    }
-
-    fn text_of(text: &str) -> Option<String> {
-        Some(text.into())
     }
 
     #[test]
