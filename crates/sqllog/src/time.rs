@@ -32,12 +32,27 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     Some((((hour * 60 + minute) * 60 + second) * 1_000_000 + microseconds, after))
 }
 
-/// Microseconds east of UTC of `+02:00`, `-0330`, `+05`; 0 of a name.
+/// Names of summer times in the time zone database, each an hour east of what its zone has in winter.
+const SUMMER: [&str; 15] =
+    ["ACDT", "ADT", "AEDT", "AKDT", "BST", "CDT", "CEST", "EDT", "EEST", "HDT", "MDT", "NDT", "NZDT", "PDT", "WEST"];
+
+/// Hours east of what the zone has in winter. A log has one zone, so no more is needed: PostgreSQL writes local time, and
+/// the hour that comes twice in autumn is told from the one before it by the name alone.
+fn hours_of_name(name: &str) -> i64 {
+    match name {
+        // Of Israel, whose winter has the name of Ireland's summer.
+        "IDT" => 2,
+        "IST" => 1,
+        _ => i64::from(SUMMER.contains(&name)),
+    }
+}
+
+/// Microseconds east of UTC of `+02:00`, `-0330`, `+05`; of a name, east of the zone's winter time.
 fn zone(text: &str) -> i64 {
     let east = match text.as_bytes().first() {
         Some(b'+') => 1,
         Some(b'-') => -1,
-        _ => return 0,
+        _ => return hours_of_name(text) * 3_600_000_000,
     };
     let digits: String = text[1..].chars().filter(char::is_ascii_digit).collect();
     let part = |from: usize, to: usize| digits.get(from..to).and_then(number).unwrap_or(0);
@@ -101,6 +116,19 @@ mod tests {
         assert_eq!(short("261124  1:02:03\t x"), Some((second, "\t x")));
         for text in ["2026-13-24 01:02:03", "2026-11-24 25:02:03", "2026-11-24", "", "261324  1:02:03"] {
             assert_eq!((iso(text), short(text)), (None, None), "{text}");
+        }
+    }
+
+    /// PostgreSQL's `%m` has local time: the statements of an hour had lain on those of the hour before.
+    #[test]
+    fn a_log_in_local_time_goes_on_when_summer_time_ends_and_when_it_begins() {
+        let microseconds = |text: &str| iso(text).map(|(at, _)| at).expect("a moment");
+        for (summer, winter) in [("CEST", "CET"), ("EDT", "EST"), ("BST", "GMT"), ("IST", "GMT"), ("IDT", "IST")] {
+            let autumn = [format!("2026-10-25 02:59:59.5 {summer} [1]"), format!("2026-10-25 02:00:00.5 {winter} [1]")];
+            let spring = [format!("2026-03-29 01:59:59.5 {winter} [1]"), format!("2026-03-29 03:00:00.5 {summer} [1]")];
+            for [before, after] in [autumn, spring] {
+                assert_eq!(microseconds(&after) - microseconds(&before), 1_000_000, "{before}, {after}");
+            }
         }
     }
 }
