@@ -1,8 +1,9 @@
 //! One line of an access log: Common and Combined Log Format, with or without the virtual host before them (Debian's
-//! `vhost_combined`), nginx's default (which is Combined), lighttpd's (which has the virtual host behind the address), and JSON lines.
+//! `vhost_combined`), nginx's default (which is Combined), lighttpd's (which has the virtual host behind the address), Varnish's (which
+//! has it in a whole URL), and JSON lines.
 //!
-//! Formats: Apache's mod_log_config, nginx's ngx_http_log_module, lighttpd's mod_accesslog. Bytes in, slices of them out: a log is replayed as fast as
-//! it can be read.
+//! Formats: Apache's mod_log_config, nginx's ngx_http_log_module, lighttpd's mod_accesslog, varnishncsa(1). Bytes in, slices of them out: a
+//! log is replayed as fast as it can be read.
 
 mod json;
 pub(crate) mod time;
@@ -73,6 +74,7 @@ fn parse_words(line: &[u8]) -> Result<Entry<'_>, Reject> {
     let rest = rest.strip_prefix(b" \"").ok_or(Reject::Request)?;
     let (request, rest) = quoted(rest).ok_or(Reject::Request)?;
     let (method, target) = split_request(request.raw)?;
+    let (named, target) = split_url(target);
     let rest = rest.strip_prefix(b" ").ok_or(Reject::Status)?;
     let (status, rest) = word(rest);
     let status = status_of(status).ok_or(Reject::Status)?;
@@ -84,7 +86,7 @@ fn parse_words(line: &[u8]) -> Result<Entry<'_>, Reject> {
     };
     let (referer, agent) = (text().unwrap_or_default(), text().unwrap_or_default());
     Ok(Entry {
-        host: host_of(&line[..bracket]).map(Cow::Borrowed),
+        host: host_of(&line[..bracket]).or(named).map(Cow::Borrowed),
         unix_microseconds,
         method: Cow::Borrowed(method),
         target: request.plain(target),
@@ -170,6 +172,32 @@ fn split_request(request: &[u8]) -> Result<(&[u8], &[u8]), Reject> {
         return Err(Reject::Request);
     }
     Ok((&request[..space], &request[space + 1..last]))
+}
+
+/// The host that a target names, without its port, and its path and query. Proxies are asked for whole URLs (RFC 9112,
+/// 3.2.2), and varnishncsa makes one of each request (`%r`): a site has no such file.
+fn split_url(target: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    // Nearly all are so.
+    if target.starts_with(b"/") {
+        return (None, target);
+    }
+    let Some(url) = after_scheme(target) else { return (None, target) };
+    let end = url.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(url.len());
+    let (authority, path) = url.split_at(end);
+    let host = without_port(authority.rsplit(|byte| *byte == b'@').next().unwrap_or_default());
+    let host = (!host.is_empty()).then_some(host);
+    match path.first() {
+        None => (host, &b"/"[..]),
+        Some(b'/') => (host, path),
+        // A query alone is no target of a request to a server.
+        Some(_) => (None, target),
+    }
+}
+
+fn after_scheme(target: &[u8]) -> Option<&[u8]> {
+    let begins = |scheme: &&[u8]| target.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
+    let scheme = [&b"http://"[..], b"https://"].into_iter().find(begins)?;
+    Some(&target[scheme.len()..])
 }
 
 fn is_method(text: &[u8]) -> bool {
@@ -292,6 +320,31 @@ mod tests {
         {
             assert_eq!(host(none), None, "{none}");
         }
+    }
+
+    /// As varnishncsa's `format_requestline` writes it: no page of such a log became a file, and "not found" counted as right.
+    #[test]
+    fn varnish_has_the_virtual_host_in_the_target() {
+        let of = |before: &str, target: &str| {
+            let line = format!(r#"{before} [28/Feb/2024:00:00:00 +0000] "GET {target} HTTP/1.1" 200 5 "-" "-""#);
+            let entry = parse(line.as_bytes()).expect("a line");
+            (entry.host.map(|host| text(&host).to_string()), text(&entry.target).to_string())
+        };
+        let is = |target: &str, host: Option<&str>, path: &str| {
+            assert_eq!(of("10.0.0.1 - -", target), (host.map(String::from), path.to_string()), "{target}");
+        };
+        is("http://www.example.org/a/b?c=/d", Some("www.example.org"), "/a/b?c=/d");
+        is("http://localhost/", Some("localhost"), "/");
+        is("HTTPS://www.example.org:8443", Some("www.example.org"), "/");
+        is("http://joe:secret@[::1]:80/a", Some("[::1]"), "/a");
+        is("http:///a", None, "/a");
+        for as_it_is in ["http://www.example.org?c", "/http://www.example.org/a", "www.example.org:443", "*", "http:/"]
+        {
+            is(as_it_is, None, as_it_is);
+        }
+        // The log's own word is the server's.
+        let both = of("a.example:80 10.0.0.1 - -", "http://b.example/a");
+        assert_eq!(both, (Some("a.example".into()), "/a".into()));
     }
 
     #[test]

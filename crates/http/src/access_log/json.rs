@@ -1,7 +1,7 @@
 //! A line that is a JSON object, under the names that nginx, Apache and Caddy configurations commonly give.
 
 use super::time::digits;
-use super::{Entry, Reject, is_method, split_request, time, without_port};
+use super::{Entry, Reject, is_method, split_request, split_url, time, without_port};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -50,11 +50,13 @@ pub fn parse(line: &[u8]) -> Result<Entry<'static>, Reject> {
         },
     };
     let status = first(STATUS).and_then(number).filter(|status| (100.0..600.0).contains(status)).ok_or(Reject::Json)?;
+    let (named, target) = split_url(&target);
+    let host = text(HOST).map(|host| without_port(&host).to_vec()).or_else(|| named.map(<[u8]>::to_vec));
     Ok(Entry {
-        host: text(HOST).map(|host| Cow::Owned(without_port(&host).to_vec())),
+        host: host.map(Cow::Owned),
         unix_microseconds: first(TIME).and_then(microseconds).ok_or(Reject::Time)?,
         method: Cow::Owned(method),
-        target: Cow::Owned(target),
+        target: Cow::Owned(target.to_vec()),
         status: status as u16,
         bytes: first(BYTES).and_then(number).map(|bytes| bytes as u64),
         referer: Cow::Owned(text(REFERER).unwrap_or_default()),
@@ -151,6 +153,8 @@ mod tests {
         is(r#""method":"GET","uri":"/a","args":"-""#, "/a");
         // A path under the name of the line.
         is(r#""method":"GET","path":"/a","request":"/a""#, "/a");
+        is(r#""request":"GET http://a.example/a?b HTTP/1.1""#, "/a?b");
+        is(r#""method":"GET","url":"http://a.example/a","query":"b""#, "/a?b");
         assert_eq!(target(r#""request":"/a""#), Err(Reject::Request));
         assert_eq!(target(r#""method":"GET /b HTTP/1.1\r\n\r\nGET","uri":"/a""#), Err(Reject::Request));
         assert_eq!(target(r#""method":"","uri":"""#), Err(Reject::Json), "a connection that never asked");

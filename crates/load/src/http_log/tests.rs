@@ -66,6 +66,21 @@ fn a_page_has_the_size_of_its_file() {
     assert!([200, 301, 404, 500].map(|status| Status::PageOrRedirect.allows(status)) == [true, true, false, false]);
 }
 
+/// As varnishncsa has each request.
+#[test]
+fn a_page_that_was_asked_for_by_its_whole_url_is_a_file() {
+    let log = log_of(&[("GET http://a.example:80/a?b", "200 5"), ("GET http://b.example", "200 7")]);
+    let files = super::site::files(&log).expect("read");
+    assert_eq!(files, BTreeMap::from([(PathBuf::from("a"), 5), (PathBuf::from("index.html"), 7)]));
+    let expected = Expected::Pages(Arc::new(super::site::sizes(files)));
+    let log = Log { expected, hosts: Hosts { is_one: false, ..log.hosts.clone() }, ..log };
+    let (mut source, mut request) = (log.source(Pace::Closed).expect("read"), Vec::new());
+    let task = source.next(&mut request).expect("read").expect("a request");
+    assert_eq!((task.status, task.body_bytes), (Status::Class(2), Some(5)));
+    let request = String::from_utf8(request).expect("text");
+    assert!(request.starts_with("GET /a?b HTTP/1.1\r\nHost: a.example\r\n"), "{request}");
+}
+
 /// `/` is on no server a page where `index.html` is a folder, and a file can't be made below a file.
 #[test]
 fn nothing_lies_below_an_index() {
