@@ -43,9 +43,16 @@ impl LogSite {
         files::estimate(self.data_bytes, run_seconds)
     }
 
-    /// A file that is too large to be one.
+    /// That it has no file, or one that is too large.
     pub fn problem(&self) -> Option<String> {
         let (path, bytes) = &self.largest;
+        // A log without requests has a problem of its own.
+        if path.as_os_str().is_empty() && self.survey.requests > 0 {
+            let why = "no request that is sent had a page (2xx) as its answer, as where all is led on to HTTPS";
+            return Some(format!(
+                "`log`: {why}: a site made from it has no file, and answers \"not found\" to each; take the log of the host that has the pages"
+            ));
+        }
         let (path, most) = (path.display(), format_bytes(files::FILE_BYTES_MAX));
         (*bytes > files::FILE_BYTES_MAX).then(|| {
             format!(

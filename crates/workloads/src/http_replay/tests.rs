@@ -68,6 +68,16 @@ fn an_answer_of_an_absurd_size_is_a_problem() {
     assert_eq!(of_log(&log(&[("/iso", "200 1099511627776")])).problems(), Vec::<String>::new());
 }
 
+/// Its requests were all answered "not found", which was the right answer to each, and nothing said so.
+#[test]
+fn a_log_without_a_page_makes_no_site() {
+    let led_on = of_log(&log(&[("/", "301 169"), ("/a", "301 169"), ("/b", "404 9")])).problems();
+    assert!(led_on.len() == 1 && led_on[0].contains("had a page (2xx) as its answer"), "{led_on:?}");
+    assert_eq!(of_log(&log(&[("/", "301 169"), ("/a", "304 0")])).problems(), Vec::<String>::new());
+    let empty = of_log(&log(&[])).problems();
+    assert!(empty.len() == 1 && empty[0].contains("no request that can be replayed"), "{empty:?}");
+}
+
 /// Lines that are left out do not count among the requests, so that the site has more of the log.
 #[test]
 fn scenarios_share_a_site_where_they_read_the_same_lines() {
