@@ -166,6 +166,8 @@ struct Driver<'a, 's, N> {
     happened: Vec<(usize, Happened)>,
     /// When the last whole answer was there; none: there was none.
     last_answer: Option<Instant>,
+    /// When the last request began.
+    last_begin: Instant,
     tally: Tally,
 }
 
@@ -183,6 +185,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             is_exhausted: false,
             happened: Vec::new(),
             last_answer: None,
+            last_begin: shared.started,
             tally: Tally::default(),
         }
     }
@@ -224,10 +227,11 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     }
 
     /// What the rates of other loops are over: the window, and what its last answer took beyond it. A request that is waited for until its
-    /// time-out is an error, and no time in which the others were slow.
+    /// time-out is an error, and no time in which the others were slow; but the time until the last one began is the load's, also where a
+    /// server that has gone answers none of the last.
     fn elapsed(&self) -> Duration {
         let (started, all) = (self.shared.started, self.shared.started.elapsed());
-        let answered = self.last_answer.map(|at| at.saturating_duration_since(started));
+        let answered = self.last_answer.map(|at| at.max(self.last_begin).saturating_duration_since(started));
         match (answered, self.shared.client.window) {
             (None, _) => all,
             // Who breaks off may do so as nothing came any more.
@@ -300,6 +304,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
 
     /// Starts the request that was written for the line.
     fn start(&mut self, index: usize, task: Task, intended: Option<Instant>, now: Instant) {
+        self.last_begin = now;
         self.tally.requests += 1;
         self.tally.late += u64::from(intended.is_some_and(|intended| now > intended + LATE));
         let line = &mut self.lines[index];

@@ -131,6 +131,22 @@ fn a_time_out_counts_as_the_time_that_was_waited() {
     }
 }
 
+/// Its rate was that of the time in which it was there, as if it had kept up.
+#[test]
+fn a_server_that_goes_amid_a_load_at_a_rate_does_not_reach_it() {
+    for engine in ENGINES {
+        let count = AtomicUsize::new(0);
+        let server =
+            Server::start(move |stream, target| count.fetch_add(1, Ordering::Relaxed) < 5 && well(stream, target));
+        let client = Client { pace: Pace::PerSecond(50.0), ..client(server.address, 4, false, engine) };
+        let outcome = outcome_of(&client, 20, Limit::Open);
+        assert_eq!(outcome.asked.wrong.iter().map(|wrong| wrong.count).sum::<u64>(), 15, "{engine:?}");
+        // The last of twenty is due after 19 fiftieths of a second.
+        assert!(outcome.seconds >= 0.38, "{engine:?}: {}", outcome.seconds);
+        assert!(figure(&outcome, "requests_per_second") <= Some(5.0 / 0.38), "{engine:?}");
+    }
+}
+
 #[test]
 fn what_a_slow_answer_was_waited_for_is_said() {
     for engine in ENGINES {
