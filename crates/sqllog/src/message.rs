@@ -1,6 +1,6 @@
 //! What a message that a client sent is, by its text: the statements in it, and what they do beside transactions.
 
-use script::Piece;
+use script::{Piece, Verb};
 use std::borrow::Cow;
 
 /// The statements of a message; one that can't be taken apart is one.
@@ -59,6 +59,22 @@ pub fn loads_file(text: &str) -> bool {
             && words.next().is_some_and(|word| ["DATA", "XML"].contains(&word.as_str()))
     };
     statements(text, true).iter().any(loads)
+}
+
+/// Whether one of MySQL's writes a file of the server's (both manuals, "SELECT ... INTO OUTFILE"): it lies where the log's
+/// server had it, off the filesystem under test, and is there already when the next trial comes.
+pub fn writes_file(text: &str) -> bool {
+    let writes = |text: &Cow<str>| {
+        let lower = text.to_ascii_lowercase();
+        let is_named = |(at, word): (usize, &str)| {
+            let (before, name) = (&lower[..at], lower[at + word.len()..].trim_start());
+            let is_in_quotes = !before.matches('\'').count().is_multiple_of(2);
+            before.trim_end().ends_with("into") && name.starts_with(['\'', '"']) && !is_in_quotes
+        };
+        script::verb(text) == Verb::Read
+            && ["outfile", "dumpfile"].into_iter().any(|word| lower.match_indices(word).any(is_named))
+    };
+    statements(text, true).iter().any(writes)
 }
 
 /// Whether a text has `$1`.

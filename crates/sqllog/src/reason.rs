@@ -14,6 +14,8 @@ pub enum Reason {
     Copy,
     /// LOAD DATA: its file is not here.
     LoadData,
+    /// INTO OUTFILE: it would write a file outside of the database.
+    IntoFile,
     /// A statement has parameters, and the log does not have them.
     ParametersUnknown,
     /// More rows of an answer that was asked for in pieces.
@@ -44,6 +46,7 @@ impl Reason {
             Reason::CutStatement => "that the log's end cuts off",
             Reason::Copy => "that are COPY, whose rows no log has",
             Reason::LoadData => "that are LOAD DATA, whose file no log has",
+            Reason::IntoFile => "that write a file beside the database (INTO OUTFILE)",
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
             Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",

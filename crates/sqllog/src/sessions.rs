@@ -268,6 +268,8 @@ impl Sessions {
             Some(Reason::StoredProgram)
         } else if !self.form.is_postgres() && message::loads_file(statement.text) {
             Some(Reason::LoadData)
+        } else if !self.form.is_postgres() && message::writes_file(statement.text) {
+            Some(Reason::IntoFile)
         } else if message::ends_others(statement.text, self.form.is_postgres()) {
             Some(Reason::EndsOthers)
         } else {

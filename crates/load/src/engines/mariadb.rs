@@ -61,7 +61,7 @@ pub static ENGINE: Engine = Engine {
             ("DEFAULT_STORAGE_ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
             ("DEFAULT_STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
         ],
-        refused: &[],
+        refused: &[("SELECT INTO OUTFILE", ELSEWHERE), ("SELECT INTO DUMPFILE", ELSEWHERE)],
         refused_beside_others: &[],
         refused_in_schema: &[],
     }),
@@ -77,6 +77,9 @@ pub static ENGINE: Engine = Engine {
     },
     ..PLAIN
 };
+
+const ELSEWHERE: &str =
+    "it writes a file that is not on the filesystem under test, and is there already when it comes again: leave it out";
 
 const DIALECT: Dialect = Dialect {
     identity: "INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY",

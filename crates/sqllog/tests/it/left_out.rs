@@ -71,6 +71,22 @@ fn a_statement_that_reads_a_file() {
     assert_eq!((log.statements(), log.left_out), (2, [(Reason::LoadData, 3)].into()));
 }
 
+/// It stayed in the machine's own folders, where the next trial met it.
+#[test]
+fn a_statement_that_writes_a_file() {
+    let asked = [
+        "SELECT * INTO OUTFILE '/tmp/t.txt' FROM t",
+        "SELECT SQL_NO_CACHE * FROM t\ninto  dumpfile \"/tmp/t.bin\"",
+        "/* nightly */ (SELECT 1) UNION (SELECT 2) INTO OUTFILE '/tmp/u.txt'",
+        "INSERT INTO attacks VALUES ('SELECT 1 INTO OUTFILE \\'/var/www/x.php\\'')",
+        "SELECT outfile FROM exports INTO @name",
+        "SELECT 'into outfile'",
+    ];
+    let text: String = asked.iter().map(|asked| format!("261126 10:00:00\t    8 Query\t{asked}\n")).collect();
+    let log = read(&text, &Options::default()).expect("a log");
+    assert_eq!((log.statements(), log.left_out), (3, [(Reason::IntoFile, 3)].into()));
+}
+
 /// What follows would be read as of that encoding, and be another text.
 #[test]
 fn a_choice_of_another_encoding_than_utf_8() {

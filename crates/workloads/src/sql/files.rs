@@ -477,6 +477,13 @@ mod tests {
         {
             assert!(!is_refused(statement, sqlite), "{statement}");
         }
+        // MariaDB's manual, "SELECT INTO OUTFILE".
+        let mariadb = &mariadb::ENGINE;
+        assert!(is_refused("SELECT * INTO OUTFILE '/tmp/t' FROM t", mariadb));
+        assert!(is_refused("select a from t\ninto dumpfile '/tmp/t'", mariadb));
+        for statement in ["SELECT outfile FROM t", "INSERT INTO t VALUES ('select into outfile')", "SELECT a INTO @b"] {
+            assert!(!is_refused(statement, mariadb), "{statement}");
+        }
     }
 
     /// sqlite.org/pragma.html: once the file is made, or for one connection alone. All were taken without a word.
