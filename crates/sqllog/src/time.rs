@@ -1,4 +1,7 @@
 //! Moments of log lines, as microseconds since 1970. A zone's name other than UTC is not known: a log has one, and only differences count.
+//! Nor is the zone of a log that names none, whose moments are of local time: of that, [`Local`] knows when summer time has ended.
+
+const HOUR: i64 = 3_600_000_000;
 
 /// Days since 1970-01-01 in the Gregorian calendar: years counted from March, so that the leap day is a year's last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
@@ -52,7 +55,7 @@ fn zone(text: &str) -> i64 {
     let east = match text.as_bytes().first() {
         Some(b'+') => 1,
         Some(b'-') => -1,
-        _ => return hours_of_name(text) * 3_600_000_000,
+        _ => return hours_of_name(text) * HOUR,
     };
     let digits: String = text[1..].chars().filter(char::is_ascii_digit).collect();
     let part = |from: usize, to: usize| digits.get(from..to).and_then(number).unwrap_or(0);
@@ -94,6 +97,25 @@ pub fn short(text: &str) -> Option<(i64, &str)> {
     Some((days(2000 + year, month, day) * 86_400_000_000 + of_day, rest))
 }
 
+/// The moments of a log that says no zone, in its order. A clock that goes back by the better part of an hour, within one
+/// hour of the day, is the end of summer time: that hour comes a second time. A log has one such end.
+#[derive(Default)]
+pub struct Local {
+    last: i64,
+    later: i64,
+}
+
+impl Local {
+    /// The next moment, as the clock of its beginning would have it.
+    pub fn at(&mut self, at: i64) -> i64 {
+        if self.last - at >= HOUR / 2 && self.last.div_euclid(HOUR) == at.div_euclid(HOUR) {
+            self.later = HOUR;
+        }
+        self.last = at;
+        at + self.later
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +152,19 @@ mod tests {
                 assert_eq!(microseconds(&after) - microseconds(&before), 1_000_000, "{before}, {after}");
             }
         }
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_within_an_hour_has_ended_summer_time() {
+        let moments = |clocks: &[&str]| -> Vec<i64> {
+            let (mut local, first) = (Local::default(), short("261025  2:00:00").expect("a moment").0);
+            let at = |clock: &&str| local.at(short(&format!("261025 {clock}")).expect("a moment").0) - first;
+            clocks.iter().map(at).map(|microseconds| microseconds / 1_000_000).collect()
+        };
+        assert_eq!(moments(&[" 2:59:59", " 2:00:00", " 2:59:00", " 3:00:00"]), [3599, 3600, 7140, 7200]);
+        // A clock that was set, lines of threads that passed one another, and a log behind a later one.
+        assert_eq!(moments(&[" 2:59:59", " 2:40:00"]), [3599, 2400]);
+        assert_eq!(moments(&[" 3:00:00", " 2:59:59"]), [3600, 3599]);
+        assert_eq!(moments(&[" 3:10:00", " 2:20:00"]), [4200, 1200]);
     }
 }

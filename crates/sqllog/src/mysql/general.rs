@@ -4,7 +4,7 @@ use super::{is_header, moment, used};
 use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
 use crate::spread::Spread;
-use crate::time;
+use crate::time::{self, Local};
 use std::collections::HashSet;
 
 /// Commands of the protocol, as both servers name them (`sql_parse.cc`). One that was missing would be taken for lines of the statement before it.
@@ -51,12 +51,12 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     let mut begun: Option<Entry<'_>> = None;
     // A log that was cut may begin with lines of a second whose time stood before them.
     let first = crate::lines(text).find_map(|line| entry(line)?.at).unwrap_or(0);
-    let moments = crate::lines(text).filter_map(entry).scan(first, |now, entry| {
-        *now = entry.at.unwrap_or(*now);
+    let moments = crate::lines(text).filter_map(entry).scan((first, Local::default()), |(now, local), entry| {
+        *now = entry.at.map_or(*now, |at| local.at(at));
         Some(*now)
     });
     let mut spread = Spread::new(moments);
-    let (mut now, mut at) = (first, first);
+    let (mut now, mut at, mut local) = (first, first, Local::default());
     // MariaDB leaves them out, by its default of log_disabled_statements; its times have another form.
     sessions.has_programs = text.lines().any(|line| time::iso(line).is_some() && is_entry(line));
     let mut by_name = HashSet::new();
@@ -64,7 +64,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
         sessions.lines += 1;
         if let Some(next) = entry(line) {
             end(begun.take(), at, &mut by_name, sessions);
-            now = next.at.unwrap_or(now);
+            now = next.at.map_or(now, |at| local.at(at));
             at = spread.at(now);
             begun = Some(next);
         } else if is_header(line) {

@@ -4,6 +4,7 @@ use super::{is_header, moment, used};
 use crate::reason::Reason;
 use crate::sessions::{Expects, Sessions, Statement, Way};
 use crate::spread::Spread;
+use crate::time::Local;
 use crate::transactions;
 use script::Verb;
 
@@ -33,7 +34,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     // A log that was cut may begin with statements of a second whose time stood before them.
     let first = crate::lines(text).find_map(time).unwrap_or(0);
     let mut spread = Spread::new(moments(text, first));
-    let mut now = first;
+    let (mut now, mut local) = (first, Local::default());
     let (mut head, mut has_begun, mut is_in_body) = (Head::default(), false, false);
     let mut body = String::new();
     // MySQL names a database where it is another than that of the entry before, whoever sent that (`log.cc`, `write_slow`).
@@ -50,7 +51,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
                 last = None;
             }
             has_begun = true;
-            now = time(line).unwrap_or(now);
+            now = time(line).map_or(now, |at| local.at(at));
             take(&mut head, line);
         } else if !has_begun {
             // The rest of a statement whose beginning the log does not have.
@@ -73,9 +74,9 @@ pub fn read(text: &str, sessions: &mut Sessions) {
 
 /// When each statement ended; each has one such line.
 fn moments(text: &str, first: i64) -> impl Iterator<Item = i64> {
-    let mut now = first;
+    let (mut now, mut local) = (first, Local::default());
     crate::lines(text).filter_map(move |line| {
-        now = time(line).unwrap_or(now);
+        now = time(line).map_or(now, |at| local.at(at));
         line.starts_with("# Query_time: ").then_some(now)
     })
 }

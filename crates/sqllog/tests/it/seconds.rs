@@ -35,3 +35,18 @@ fn what_came_in_a_second_is_spread_over_it() {
     };
     assert_eq!(milliseconds(&(slow("# Time: 261126 10:00:00\n") + &slow(""))), [[0, 500]]);
 }
+
+/// MariaDB's times are local ones, and name no zone: the hour after had lain on the one before.
+#[test]
+fn the_hour_that_summer_time_ends_with_comes_twice() {
+    let general = "261025  2:59:59\t    8 Query\tSELECT 1\n261025  2:00:00\t    8 Query\tSELECT 2\n\
+                   261025  3:00:00\t    8 Query\tSELECT 3\n";
+    assert_eq!(milliseconds(general), [[0, 1000, 3_601_000]]);
+    let slow = |clock: &str| {
+        format!(
+            "# Time: 261025 {clock}\n# User@Host: joe[joe] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n\
+             # Query_time: 0.25  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=1;\nSELECT 1;\n"
+        )
+    };
+    assert_eq!(milliseconds(&(slow(" 2:59:59") + &slow(" 2:00:00"))), [[0, 1000]]);
+}
