@@ -70,8 +70,7 @@ impl Store for Redis {
             return Ok(keys);
         }
         let index = std::str::from_utf8(INDEX).expect("it is text");
-        changed("keys in the sorted set", keys - 1, count(&["ZCARD", index])? as u64)?;
-        Ok(keys - 1)
+        records(keys, count(&["ZCARD", index])? as u64)
     }
 
     fn connect(&self, place: &Place) -> Result<Box<dyn Session>, Error> {
@@ -223,6 +222,13 @@ impl Session for RedisSession {
     }
 }
 
+/// Records where the set of their keys is a key, too. A server that lost all has not that one either.
+fn records(keys: u64, in_set: u64) -> Result<u64, Error> {
+    let records = keys.saturating_sub(1);
+    changed("keys in the sorted set", records, in_set)?;
+    Ok(records)
+}
+
 fn number(reply: Reply) -> Result<u64, Error> {
     reply.integer().map(|number| number as u64).map_err(failed("answer"))
 }
@@ -241,4 +247,17 @@ fn show(reply: &Reply, tag: usize, key: &Key, see: &mut dyn FnMut(Seen)) -> Resu
         see(Seen { tag, key, field, value });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 18446744073709551615 keys were expected of an empty server's set.
+    #[test]
+    fn a_server_that_lost_all_has_no_records() {
+        assert_eq!(records(0, 0).expect("they agree"), 0);
+        assert_eq!(records(1001, 1000).expect("they agree"), 1000);
+        assert!(records(1000, 1000).is_err());
+    }
 }
