@@ -103,12 +103,12 @@ impl Site {
         Ok(workload::load_seconds(started))
     }
 
-    /// It is as it was made, or as its pages leave it.
-    pub fn verify(&self, context: &Context) -> Result<(), Error> {
+    /// It is as it was made, or as its pages leave it, so many of which gave no whole answer.
+    pub fn verify(&self, unanswered: u64, context: &Context) -> Result<(), Error> {
         match self.kind {
             Kind::Static => self.files.verify(context),
             Kind::PlainFiles => plain_files::verify(context),
-            Kind::SqlitePage => self.sqlite.verify(context),
+            Kind::SqlitePage => self.sqlite.verify(unanswered, context),
         }
     }
 

@@ -128,7 +128,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(FindRate { parameters: *self, runs: 0 }))
+        Ok(Box::new(FindRate { parameters: *self, runs: 0, unanswered: 0 }))
     }
 }
 
@@ -136,6 +136,8 @@ impl WorkloadSettings for Parameters {
 struct FindRate {
     parameters: Parameters,
     runs: u64,
+    /// Requests of all runs without a whole answer.
+    unanswered: u64,
 }
 
 impl FindRate {
@@ -168,12 +170,15 @@ impl Workload for FindRate {
         // Stream 0 of a run; its tries have the others.
         let shift = parameters.shift(&mut Random::of_stream(context.seed, self.runs << 32));
         let mut tries = Tries::of(&client, cpu::usable().unwrap_or(usize::MAX), shift);
+        let mut unanswered = 0;
         let found = search(&parameters, shift, |rate| {
             tries.number += 1;
             let tally = self.probe(&client, rate, tries.number, context)?;
+            unanswered += tally.unanswered();
             (context.progress)(started.elapsed().as_secs_f64(), rate);
             Ok(tries.add(&parameters, rate, tally))
         })?;
+        self.unanswered += unanswered;
         if found.rate == 0.0 {
             let why = tries.failed.last().map(|failed| failed.why.clone()).unwrap_or_default();
             let problem = format!("no rate holds, from this one on: {why}");
@@ -195,7 +200,7 @@ impl Workload for FindRate {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.parameters.site.verify(context)
+        self.parameters.site.verify(self.unanswered, context)
     }
 }
 

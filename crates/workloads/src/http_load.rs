@@ -98,7 +98,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(HttpLoad { parameters: *self, runs: 0 }))
+        Ok(Box::new(HttpLoad { parameters: *self, runs: 0, unanswered: 0 }))
     }
 }
 
@@ -106,6 +106,8 @@ impl WorkloadSettings for Parameters {
 struct HttpLoad {
     parameters: Parameters,
     runs: u64,
+    /// Requests of all runs without a whole answer.
+    unanswered: u64,
 }
 
 impl Workload for HttpLoad {
@@ -127,10 +129,11 @@ impl Workload for HttpLoad {
             sending::probe(&client, 1, &mut site.requests(host, sending, random), context)?;
         }
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
+        self.unanswered += tally.unanswered();
         Ok(sending::outcome(tally, rates, sending.limit(Pace::Closed)))
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.parameters.site.verify(context)
+        self.parameters.site.verify(self.unanswered, context)
     }
 }

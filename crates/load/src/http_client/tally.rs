@@ -127,6 +127,11 @@ impl Tally {
         self.first[fault as usize].get_or_insert_with(why);
     }
 
+    /// Requests without a whole answer: the server may be at work on them still.
+    pub fn unanswered(&self) -> u64 {
+        self.requests.saturating_sub(self.answers)
+    }
+
     /// Faults of all kinds.
     pub fn faults(&self) -> u64 {
         self.faults.iter().sum()

@@ -227,6 +227,9 @@ fn whatever_a_server_does_is_counted_by_kind() {
         let (tally, _) = driven(&client, &mut Targets { expected: Some(5), ..targets(wanted, keep_alive) });
         let faults: Vec<Fault> = Fault::all().into_iter().filter(|fault| tally.faults[*fault as usize] > 0).collect();
         assert!(tally.faults() <= 1 && tally.answers >= 2, "{target}: {:?}", tally.first);
+        // A wrong answer is one.
+        let unanswered = [("/never", 1), ("/early", 1), ("/status", 0), ("/well", 0)];
+        assert!(unanswered.iter().all(|known| known.0 != target || known.1 == tally.unanswered()), "{target}");
         faults
     };
     for engine in ENGINES {
