@@ -265,6 +265,15 @@ mod tests {
         assert!(kind.features_reach_images, "an image's flush is an fsync there");
     }
 
+    /// A folder of a container that was started so had been called safe by newer kernels' name.
+    #[test]
+    fn an_overlay_whose_fsync_does_nothing_loses_all_by_either_name() {
+        let kind = filesystems::mount_type("overlay").expect("it is known");
+        let class = |option: &str| judge(kind, &["rw", "metacopy=on", option].map(String::from), &[]).class;
+        assert_eq!(["volatile", "fsync=volatile"].map(class), [Class::LosesAll; 2]);
+        assert_eq!(["fsync=auto", "fsync=strict", "xino=on"].map(class), [Class::KeepsAcknowledged; 3]);
+    }
+
     /// A study on /dev/ram0 had been called as safe as one on a disk.
     #[test]
     fn a_device_in_memory_loses_all_whatever_lies_between() {
