@@ -115,6 +115,10 @@ fn under_device(class: &Path, name: &str, floors: u32) -> Durability {
     let folder = class.join(name);
     let folder = folder.canonicalize().unwrap_or(folder);
     let disk = folder.parent().filter(|_| folder.join("partition").exists()).unwrap_or(folder.as_path());
+    if is_kept_from_flushes(disk) {
+        let why = "gets no flushes, as the kernel was told (queue/write_cache) that its volatile write cache is none";
+        return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
+    }
     let file = std::fs::read_to_string(disk.join("loop/backing_file")).ok();
     if let Some(file) = file.and_then(|file| Path::new(file.trim_end_matches('\n')).canonicalize().ok()) {
         let is_device = file.metadata().is_ok_and(|data| data.file_type().is_block_device());
@@ -124,6 +128,15 @@ fn under_device(class: &Path, name: &str, floors: u32) -> Durability {
     let disks = disk.join("slaves").read_dir().into_iter().flatten().flatten();
     let each = disks.map(|disk| under_device(class, &disk.file_name().to_string_lossy(), floors - 1));
     each.fold(Durability::full(), Durability::and)
+}
+
+/// Whether the kernel ends flushes before they reach a disk, as somebody has told it that there is no volatile cache
+/// (Documentation/ABI/stable/sysfs-block, `write_cache`), and the disk says that there is: SCSI's and virtio's do.
+fn is_kept_from_flushes(disk: &Path) -> bool {
+    let says = |file: &Path, words: &str| std::fs::read_to_string(file).is_ok_and(|text| text.starts_with(words));
+    let scsi = disk.join("device/scsi_disk").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut told_by = scsi.chain([disk.to_path_buf()]).map(|folder| folder.join("cache_type"));
+    says(&disk.join("queue/write_cache"), "write through") && told_by.any(|file| says(&file, "write back"))
 }
 
 /// The block device of a mount, by its name in `/sys/class/block`; btrfs shows a made-up number, so its source is asked too.
@@ -292,6 +305,28 @@ mod tests {
         }
         for device in ["zram0", "ram0", "nullb0", "dm-1", "md0", "loop7"] {
             assert_eq!(class_of(device), Class::LosesAll, "{device}");
+        }
+    }
+
+    /// Set so for speed, a disk gets no flush, whatever a filesystem sends, and had been called as safe as others.
+    #[test]
+    fn a_disk_that_the_kernel_keeps_flushes_from_is_not_safe() {
+        let class = tempfile::tempdir().expect("a folder");
+        let write = |file: &str, text: &str| {
+            let file = class.path().join(file);
+            std::fs::create_dir_all(file.parent().expect("a folder")).and_then(|()| std::fs::write(&file, text))
+        };
+        for (disk, cache_type) in [("sda", "device/scsi_disk/0:0:0:0/cache_type"), ("vda", "cache_type")] {
+            std::fs::create_dir_all(class.path().join("md0/slaves").join(disk)).expect("made");
+            let found = |taken_for: &str, is: &str| {
+                write(&format!("{disk}/queue/write_cache"), taken_for).expect("written");
+                write(&format!("{disk}/{cache_type}"), is).expect("written");
+                [disk, "md0"].map(|device| under_device(class.path(), device, FLOORS_MAX).class)
+            };
+            assert_eq!(found("write through\n", "write back\n"), [Class::MayCorrupt; 2], "{disk}");
+            for cache in ["write back\n", "write through\n"] {
+                assert_eq!(found(cache, cache), [Class::KeepsAcknowledged; 2], "{disk}");
+            }
         }
     }
 
