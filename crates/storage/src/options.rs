@@ -283,6 +283,9 @@ mod tests {
         check("ext4", "init_itable,no_mbcache,mb_optimize_scan=1", "rw", "rw,init_itable=10,nombcache", &[]);
         let off = &["mount option `mb_optimize_scan=1` was rewritten: the kernel shows `mb_optimize_scan=0`"];
         check("ext4", "mb_optimize_scan=1", "rw", "rw,mb_optimize_scan=0", off);
+        check("ext4", "noload,data_err=ignore", "rw", "rw,norecovery", &[]);
+        let aborts = &["mount option `data_err=ignore` was rewritten: the kernel shows `data_err=abort`"];
+        check("ext4", "data_err=ignore", "rw", "rw,data_err=abort", aborts);
         check("btrfs", "thread_pool=4", "rw", "rw,space_cache=v2", &[]);
         check("xfs", "dax=inode,lifetime", "rw", "rw,inode64", &[]);
         let never = &["mount option `dax=inode` was rewritten: the kernel shows `dax=never`"];

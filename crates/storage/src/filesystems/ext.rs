@@ -117,11 +117,11 @@ const REPAIR: &[&str] = &["-f", "-y"];
 const MOUNT: MountType = MountType {
     mounted_features,
     options_folder: Some("/proc/fs/ext4"),
-    // Which is the default hangs on the kernel and the size, and only the other one is shown.
-    hidden_defaults: "mb_optimize_scan=0 mb_optimize_scan=1",
+    // Which scan is the default hangs on the kernel and the size, and only the other one is shown.
+    hidden_defaults: "mb_optimize_scan=0 mb_optimize_scan=1 data_err=ignore",
     renamed: "barrier=1:barrier barrier=0:nobarrier barrier=none:nobarrier auto_da_alloc=0:noauto_da_alloc \
         auto_da_alloc=1:auto_da_alloc dioread_lock:nodioread_nolock bsdgroups:grpid sysvgroups:nogrpid \
-        init_itable:init_itable=10 no_mbcache:nombcache",
+        init_itable:init_itable=10 no_mbcache:nombcache noload:norecovery",
     ignored: (
         "bh nobh orlov oldalloc reservation noreservation journal mblk_io_submit nomblk_io_submit",
         "ext4 accepts the option and ignores it: it was removed",
