@@ -79,7 +79,7 @@ fn of_virtual(settings: &StorageSettings, mut options: Vec<String>, features: &[
         }
         DiskCache::Lying => {
             let why = "virtual disk with cache = \"lying\": it acknowledges flushes and loses and reorders what fsync promised";
-            return Durability::because(Class::MayCorrupt, why);
+            return judge(kind, &options, features).and(Durability::because(Class::MayCorrupt, why));
         }
     };
     let mut found = judge(kind, &options, features);
@@ -172,9 +172,10 @@ fn under_files(path: &Path, floors: u32) -> Durability {
 /// Of what is mounted with these options, and was made with these features.
 fn judge(kind: &MountType, options: &[String], features: &[String]) -> Durability {
     let flushless = options.iter().find(|option| kind.flushless.contains(&&***option));
-    let Some(option) = flushless else { return (kind.durability)(options, features) };
+    let with_flushes = (kind.durability)(options, features);
+    let Some(option) = flushless else { return with_flushes };
     let why = "no flushes, so a volatile write cache loses and reorders what fsync promised";
-    Durability::because(Class::MayCorrupt, format!("`{option}`: {why}"))
+    with_flushes.and(Durability::because(Class::MayCorrupt, format!("`{option}`: {why}")))
 }
 
 /// What nobody has looked at is not called safe.
@@ -231,6 +232,7 @@ mod tests {
             LosesAll,
             "as it was when it was mounted",
         );
+        check("f2fs", None, &["checkpoint=disable", "nobarrier"], LosesAll, "as it was when it was mounted");
         check("f2fs", None, &["disable_roll_forward"], LosesRecent, "does not come back");
         check("ext4", None, &["norecovery"], MayCorrupt, "without the journal");
         check("ext3", None, &["noload"], MayCorrupt, "without the journal");
@@ -262,6 +264,11 @@ mod tests {
         assert_eq!(found(DiskCache::Volatile, "nobarrier"), Class::MayCorrupt);
         assert_eq!(found(DiskCache::WriteThrough, "nobarrier"), Class::KeepsAcknowledged);
         assert_eq!(found(DiskCache::Lying, "noatime"), Class::MayCorrupt);
+        let filesystem = "f2fs".into();
+        let mount = vec!["checkpoint=disable".into()];
+        let (device, cache) = (Device::Virtual, DiskCache::Lying);
+        let none = StorageSettings { device, cache, filesystem, mount, ..StorageSettings::default() };
+        assert_eq!(durability(&none).class, Class::LosesAll);
     }
 
     #[test]
