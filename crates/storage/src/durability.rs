@@ -36,11 +36,11 @@ pub(crate) fn of_mounted(settings: &StorageSettings, mount: &Mount) -> Durabilit
     with_features(settings, with_unasked(kind, settings.mount_asked(), mount), &features)
 }
 
-/// These options and those that hold without being asked: ext4's superblock has some of its own (tune2fs(8), `-o`; mke2fs.conf(5),
-/// `default_mntopts`), which a mount does not show.
+/// These options and those that hold without being asked: superblocks have some of their own. A mount of ext4 shows none
+/// (tune2fs(8), `-o`; mke2fs.conf(5), `default_mntopts`).
 fn with_unasked(kind: &MountType, mut asked: Vec<String>, mount: &Mount) -> Vec<String> {
     let known: Vec<String> = asked.iter().map(|option| options::canonical(kind, option)).collect();
-    asked.extend(readback::options_in_folder(mount).into_iter().filter(|option| !known.contains(option)));
+    asked.extend(readback::listed_options(mount).into_iter().filter(|option| !known.contains(option)));
     asked
 }
 
@@ -237,6 +237,27 @@ mod tests {
         check("ext4", None, &["norecovery"], MayCorrupt, "without the journal");
         check("ext3", None, &["noload"], MayCorrupt, "without the journal");
         check("bcachefs", None, &["journal_flush_disabled"], LosesRecent, "does not flush");
+        check("bcachefs", None, &["journal_flush_disabled=1"], LosesRecent, "does not flush");
+        check("bcachefs", None, &["journal_flush_disabled=0"], KeepsAcknowledged, "loop device");
+    }
+
+    /// Its mkfs may write options for every mount, and the class was that of those that the mount was asked for.
+    #[test]
+    fn what_a_mount_shows_counts_though_nobody_asked_it() {
+        let settings = StorageSettings { filesystem: "bcachefs".into(), ..StorageSettings::default() };
+        let class = |super_options: &[&str]| {
+            let mount = Mount {
+                device: (0, 0),
+                mount_point: "/m".into(),
+                options: vec!["rw".into()],
+                filesystem: settings.filesystem.clone(),
+                source: "none".into(),
+                super_options: super_options.iter().map(ToString::to_string).collect(),
+            };
+            of_mounted(&settings, &mount).class
+        };
+        assert_eq!(class(&["rw"]), Class::KeepsAcknowledged);
+        assert_eq!(class(&["rw", "journal_flush_disabled"]), Class::LosesRecent);
     }
 
     /// Found by power cuts: such images do not mount, whatever their disk's cache, and were promised to keep all.

@@ -286,6 +286,7 @@ mod tests {
         check("ext4", "noload,data_err=ignore", "rw", "rw,norecovery", &[]);
         let aborts = &["mount option `data_err=ignore` was rewritten: the kernel shows `data_err=abort`"];
         check("ext4", "data_err=ignore", "rw", "rw,data_err=abort", aborts);
+        check("bcachefs", "journal_flush_disabled=1", "rw", "rw,journal_flush_disabled", &[]);
         check("btrfs", "thread_pool=4", "rw", "rw,space_cache=v2", &[]);
         check("xfs", "dax=inode,lifetime", "rw", "rw,inode64", &[]);
         let never = &["mount option `dax=inode` was rewritten: the kernel shows `dax=never`"];

@@ -49,14 +49,14 @@ fn build_id(note: &[u8]) -> Option<String> {
 }
 
 /// The filesystem's own options, as fully as the kernel shows them.
-fn listed_options(mount: &Mount) -> Vec<String> {
+pub(crate) fn listed_options(mount: &Mount) -> Vec<String> {
     let folder = options_in_folder(mount);
     mount.super_options.iter().cloned().chain(folder).collect()
 }
 
 /// All options in force where the filesystem lists them in a folder of its own: those of its superblock, too, which a
 /// mount does not show.
-pub(crate) fn options_in_folder(mount: &Mount) -> Vec<String> {
+fn options_in_folder(mount: &Mount) -> Vec<String> {
     let folder = filesystems::mount_type(&mount.filesystem).and_then(|kind| kind.options_folder);
     let file =
         folder.zip(durability::block_device(mount)).map(|(folder, name)| Path::new(folder).join(name).join("options"));

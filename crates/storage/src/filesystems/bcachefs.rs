@@ -4,6 +4,7 @@ use crate::filesystem::{Check, Filesystem, MIB, MountType, PLAIN, PLAIN_MOUNT, m
 use crate::signature::at;
 use observe::durability::{Class, Durability};
 
+const UNFLUSHED_BY: &str = "journal_flush_disabled";
 const UNFLUSHED: &str = "`journal_flush_disabled`: fsync does not flush the journal";
 
 pub(crate) const BCACHEFS: Filesystem = Filesystem {
@@ -18,8 +19,10 @@ pub(crate) const BCACHEFS: Filesystem = Filesystem {
     mount: MountType {
         name: "bcachefs",
         hidden_defaults: "nodiscard",
+        renamed: "journal_flush_disabled=1:journal_flush_disabled",
         durability: |options, _| {
-            let has_none = options.iter().any(|option| option == "journal_flush_disabled");
+            let mut said = options.iter().map(|option| option.split_once('=').unwrap_or((option.as_str(), "1")));
+            let has_none = said.any(|(name, value)| name == UNFLUSHED_BY && value != "0");
             if has_none { Durability::because(Class::LosesRecent, UNFLUSHED) } else { Durability::full() }
         },
         ..PLAIN_MOUNT
