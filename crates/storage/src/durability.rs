@@ -89,6 +89,12 @@ fn of_virtual(settings: &StorageSettings, mut options: Vec<String>, features: &[
     found
 }
 
+/// Of what a folder lies on in which another filesystem keeps all. Of the device below it is asked whether that is
+/// memory, and no more: what lies on itself would be asked without end.
+pub(crate) fn below(folder: &Path) -> Durability {
+    of_path(folder, mounted_features, 0)
+}
+
 /// The durability of what a path lies on, as it is mounted now, with these of its features, and of the device below.
 fn of_path(path: &Path, features: fn(&MountType, &Mount) -> Vec<String>, floors: u32) -> Durability {
     let path = path.canonicalize().unwrap_or_else(|_| path.into());
@@ -313,6 +319,19 @@ mod tests {
         let class = |option: &str| judge(kind, &["rw", "metacopy=on", option].map(String::from), &[]).class;
         assert_eq!(["volatile", "fsync=volatile"].map(class), [Class::LosesAll; 2]);
         assert_eq!(["fsync=auto", "fsync=strict", "xino=on"].map(class), [Class::KeepsAcknowledged; 3]);
+    }
+
+    /// The root of a live system lies in memory, and images on it had been called safe.
+    #[test]
+    fn an_overlay_is_what_its_upper_folder_lies_on() {
+        let kind = filesystems::mount_type("overlay").expect("it is known");
+        let of = |upper: &str| judge(kind, &["rw".to_string(), format!("upperdir={upper}")], &[]);
+        assert_eq!(of("/dev/shm").class, Class::LosesAll);
+        assert_eq!(of("/dev/shm").reasons, ["overlay, whose upper folder lies on: tmpfs: memory only"]);
+        assert_eq!(of("/proc").class, Class::MayCorrupt);
+        for unseen in ["/no/such/folder", "src"] {
+            assert_eq!(of(unseen).class, Class::KeepsAcknowledged, "{unseen}");
+        }
     }
 
     /// A study on /dev/ram0 had been called as safe as one on a disk.
