@@ -100,7 +100,7 @@ impl MountedImage<'_> {
     /// Mounts an image as if power had just come back.
     ///
     /// # Errors
-    /// When it can't be shown, or somebody else has the device.
+    /// When it can't be shown, somebody else has the device, or the machine kept its checker from its work.
     pub fn mount(&mut self, point: usize, choice: &Choice) -> Result<Result<AfterCut, storage::Error>, Error> {
         // Forgetting writes out what a mount that failed may have left, so it comes before the image; who looks at new devices may
         // have read of the one before, so it comes after, too.
@@ -114,7 +114,7 @@ impl MountedImage<'_> {
         }
         self.attached.forget()?;
         match self.attached.mount() {
-            Err(error) if error.is_busy() => Err(error.into()),
+            Err(error) if error.is_of_machine() => Err(error.into()),
             mounted => Ok(mounted),
         }
     }

@@ -147,16 +147,35 @@ impl Error {
         matches!(self, Error::Missing(_) | Error::NoSpace { .. })
     }
 
-    /// Whether a device could not be mounted because somebody else has it, which says nothing of its filesystem.
-    pub fn is_busy(&self) -> bool {
+    /// Whether a device could not be mounted for what says nothing of its filesystem: somebody else has it, or its checker
+    /// is not here, could not be started or was killed (SIGKILL), as by a kernel that has no memory left.
+    pub fn is_of_machine(&self) -> bool {
         match self {
             Error::Mount { source, .. } => source.kind() == io::ErrorKind::ResourceBusy,
-            _ => matches!(self, Error::StillMounted { .. }),
+            Error::Program { status, .. } => status.starts_with("signal: 9 "),
+            _ => matches!(self, Error::StillMounted { .. } | Error::Missing(_) | Error::File { .. }),
         }
     }
 
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::File { action, path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::program;
+
+    /// Images whose checker was killed or not there had been called damaged.
+    #[test]
+    fn a_checker_that_was_kept_from_its_work_has_found_nothing() {
+        let ended = |script: &str| program::run("sh", &["-c", script], "dash").expect("it starts").failure();
+        assert!(ended("kill -KILL $$").is_of_machine());
+        for script in ["exit 4", "exit 8", "kill -TERM $$"] {
+            assert!(!ended(script).is_of_machine(), "{script}");
+        }
+        let missing = program::run("no-such-program", &[""; 0], "its-package").err().expect("it is not there");
+        assert!(missing.is_of_machine());
     }
 }

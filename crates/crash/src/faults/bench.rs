@@ -231,7 +231,7 @@ impl<'a> Bench<'a> {
         run.did("the disk was mended and mounted again");
         match self.attached.mount() {
             Ok(mounted) => Ok(Some(mounted)),
-            Err(error) if error.is_busy() => Err(error.into()),
+            Err(error) if error.is_of_machine() => Err(error.into()),
             Err(error) => {
                 let words = causes(&error).join(": ");
                 let of_it = of_the_disk(&words, self.attached.device_name());
