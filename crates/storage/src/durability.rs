@@ -137,12 +137,14 @@ fn under_device(class: &Path, name: &str, floors: u32) -> Durability {
 }
 
 /// Whether the kernel ends flushes before they reach a disk, as somebody has told it that there is no volatile cache
-/// (Documentation/ABI/stable/sysfs-block, `write_cache`), and the disk says that there is: SCSI's and virtio's do.
+/// (Documentation/ABI/stable/sysfs-block, `write_cache`), and the disk says that there is: SCSI's and virtio's do. No
+/// driver has writes past a cache (`fua`) without having one, and what is told changes nothing of that: NVMe's have it.
 fn is_kept_from_flushes(disk: &Path) -> bool {
     let says = |file: &Path, words: &str| std::fs::read_to_string(file).is_ok_and(|text| text.starts_with(words));
     let scsi = disk.join("device/scsi_disk").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let mut told_by = scsi.chain([disk.to_path_buf()]).map(|folder| folder.join("cache_type"));
-    says(&disk.join("queue/write_cache"), "write through") && told_by.any(|file| says(&file, "write back"))
+    let has_cache = told_by.any(|file| says(&file, "write back")) || says(&disk.join("queue/fua"), "1");
+    has_cache && says(&disk.join("queue/write_cache"), "write through")
 }
 
 /// The block device of a mount, by its name in `/sys/class/block`; btrfs shows a made-up number, so its source is asked too.
@@ -375,6 +377,14 @@ mod tests {
                 assert_eq!(found(cache, cache), [Class::KeepsAcknowledged; 2], "{disk}");
             }
         }
+        let nvme = |fua: &str, taken_for: &str| {
+            write("nvme0n1/queue/fua", fua).expect("written");
+            write("nvme0n1/queue/write_cache", taken_for).expect("written");
+            under_device(class.path(), "nvme0n1", FLOORS_MAX).class
+        };
+        assert_eq!(nvme("1\n", "write through\n"), Class::MayCorrupt);
+        assert_eq!(nvme("1\n", "write back\n"), Class::KeepsAcknowledged);
+        assert_eq!(nvme("0\n", "write through\n"), Class::KeepsAcknowledged, "it has no volatile cache");
     }
 
     #[test]
