@@ -121,30 +121,35 @@ fn under_device(class: &Path, name: &str, floors: u32) -> Durability {
     let folder = class.join(name);
     let folder = folder.canonicalize().unwrap_or(folder);
     let disk = folder.parent().filter(|_| folder.join("partition").exists()).unwrap_or(folder.as_path());
-    if is_kept_from_flushes(disk) {
+    let own = if is_kept_from_flushes(disk) {
         let why = "gets no flushes, as the kernel was told (queue/write_cache) that its volatile write cache is none";
-        return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
-    }
+        Durability::because(Class::MayCorrupt, format!("{name} {why}"))
+    } else {
+        Durability::full()
+    };
     let file = std::fs::read_to_string(disk.join("loop/backing_file")).ok();
     if let Some(file) = file.and_then(|file| Path::new(file.trim_end_matches('\n')).canonicalize().ok()) {
         let is_device = file.metadata().is_ok_and(|data| data.file_type().is_block_device());
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        return if is_device { under_device(class, &name, floors - 1) } else { under_files(&file, floors - 1) };
+        let file = if is_device { under_device(class, &name, floors - 1) } else { under_files(&file, floors - 1) };
+        return own.and(file);
     }
     let disks = disk.join("slaves").read_dir().into_iter().flatten().flatten();
     let each = disks.map(|disk| under_device(class, &disk.file_name().to_string_lossy(), floors - 1));
-    each.fold(Durability::full(), Durability::and)
+    each.fold(own, Durability::and)
 }
 
 /// Whether the kernel ends flushes before they reach a disk, as somebody has told it that there is no volatile cache
 /// (Documentation/ABI/stable/sysfs-block, `write_cache`), and the disk says that there is: SCSI's and virtio's do. No
 /// driver has writes past a cache (`fua`) without having one, and what is told changes nothing of that: NVMe's have it.
+/// A loop device's cache is that of its file, and whoever has the device next inherits what was told of it.
 fn is_kept_from_flushes(disk: &Path) -> bool {
     let says = |file: &Path, words: &str| std::fs::read_to_string(file).is_ok_and(|text| text.starts_with(words));
     let scsi = disk.join("device/scsi_disk").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let mut told_by = scsi.chain([disk.to_path_buf()]).map(|folder| folder.join("cache_type"));
-    let has_cache = told_by.any(|file| says(&file, "write back")) || says(&disk.join("queue/fua"), "1");
-    has_cache && says(&disk.join("queue/write_cache"), "write through")
+    let is_known = says(&disk.join("queue/fua"), "1") || disk.join("loop/backing_file").exists();
+    (is_known || told_by.any(|file| says(&file, "write back")))
+        && says(&disk.join("queue/write_cache"), "write through")
 }
 
 /// The block device of a mount, by its name in `/sys/class/block`; btrfs shows a made-up number, so its source is asked too.
@@ -385,6 +390,15 @@ mod tests {
         assert_eq!(nvme("1\n", "write through\n"), Class::MayCorrupt);
         assert_eq!(nvme("1\n", "write back\n"), Class::KeepsAcknowledged);
         assert_eq!(nvme("0\n", "write through\n"), Class::KeepsAcknowledged, "it has no volatile cache");
+        write("loop8/loop/backing_file", "/no/such/file\n").expect("written");
+        std::fs::create_dir_all(class.path().join("nvme0n1/slaves/zram0")).expect("made");
+        for (taken_for, expected) in
+            [("write back\n", Class::KeepsAcknowledged), ("write through\n", Class::MayCorrupt)]
+        {
+            write("loop8/queue/write_cache", taken_for).expect("written");
+            assert_eq!(under_device(class.path(), "loop8", FLOORS_MAX).class, expected, "{taken_for}");
+            assert_eq!(nvme("1\n", taken_for), Class::LosesAll, "what lies below counts all the same");
+        }
     }
 
     #[test]
