@@ -127,6 +127,10 @@ fn under_device(class: &Path, name: &str, floors: u32) -> Durability {
     } else {
         Durability::full()
     };
+    if name.strip_prefix("zd").is_some_and(is_numbered) {
+        let volume = disk.file_name().unwrap_or_default().to_string_lossy();
+        return own.and(filesystems::of_zfs_volume(&volume));
+    }
     let file = std::fs::read_to_string(disk.join("loop/backing_file")).ok();
     if let Some(file) = file.and_then(|file| Path::new(file.trim_end_matches('\n')).canonicalize().ok()) {
         let is_device = file.metadata().is_ok_and(|data| data.file_type().is_block_device());
@@ -398,6 +402,18 @@ mod tests {
             write("loop8/queue/write_cache", taken_for).expect("written");
             assert_eq!(under_device(class.path(), "loop8", FLOORS_MAX).class, expected, "{taken_for}");
             assert_eq!(nvme("1\n", taken_for), Class::LosesAll, "what lies below counts all the same");
+        }
+    }
+
+    /// Ext4 on a volume of a pool with `sync=disabled` had been called as safe as on a disk.
+    #[test]
+    fn a_volume_of_a_pool_is_asked_for_what_its_flushes_do() {
+        let class = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(class.path().join("dm-0/slaves/zd4095")).expect("made");
+        for device in ["zd4095", "dm-0"] {
+            let found = under_device(class.path(), device, FLOORS_MAX);
+            assert_eq!(found.class, Class::LosesRecent, "{device}");
+            assert!(found.reasons[0].contains("can't be read by `zfs get`"), "{:?}", found.reasons);
         }
     }
 

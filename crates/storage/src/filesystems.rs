@@ -18,7 +18,7 @@ use crate::signature::Signature;
 
 pub(crate) use ext::{BARE_MKFS, BARE_MOUNT, EXT4 as DEFAULT};
 pub(crate) use tmpfs::TMPFS;
-pub(crate) use zfs::uberblocks;
+pub(crate) use zfs::{of_volume as of_zfs_volume, uberblocks};
 
 /// Those that can be made.
 const MADE: &[Filesystem] = &[

@@ -8,6 +8,7 @@ use observe::durability::{Class, Durability};
 use observe::mountinfo::Mount;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 pub(crate) const ZFS: MountType =
     MountType { name: "zfs", durability, mounted_features, features_reach_images: true, ..PLAIN_MOUNT };
@@ -39,9 +40,36 @@ fn durability(_: &[String], features: &[String]) -> Durability {
     Durability::because(Class::LosesRecent, why)
 }
 
-/// The mount's source is its dataset; the module's parameters are those of all pools.
+/// The mount's source is its dataset.
 fn mounted_features(mount: &Mount) -> Vec<String> {
-    let words = ["get", "-H", "-o", "value", "sync", mount.source.as_str()];
+    features(&mount.source)
+}
+
+/// Where udev has a link to each volume by the name of its dataset, with `+` for a blank (zvol_id).
+const VOLUMES: &str = "/dev/zvol";
+
+/// Of a volume of a pool, which is a block device such as `zd16`: a flush of it is what fsync is on a dataset.
+pub(crate) fn of_volume(device: &str) -> Durability {
+    let volumes = Path::new(VOLUMES);
+    durability(&[], &features(&dataset_of(volumes, volumes, device).unwrap_or_default()))
+}
+
+/// By the link in this folder, or in one below, that leads to the device.
+fn dataset_of(volumes: &Path, folder: &Path, device: &str) -> Option<String> {
+    folder.read_dir().into_iter().flatten().flatten().find_map(|entry| {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return dataset_of(volumes, &path, device);
+        }
+        let is_its = std::fs::read_link(&path).ok()?.file_name().is_some_and(|name| name == device);
+        let dataset = path.strip_prefix(volumes).ok().filter(|_| is_its)?;
+        Some(dataset.to_string_lossy().replace('+', " "))
+    })
+}
+
+/// The module's parameters are those of all pools.
+fn features(dataset: &str) -> Vec<String> {
+    let words = ["get", "-H", "-o", "value", "sync", dataset];
     let said = program::run("zfs", &words, "zfsutils-linux").and_then(Output::success);
     let is_set = |name: &&str| {
         let text = std::fs::read_to_string(format!("/sys/module/zfs/parameters/{name}"));
@@ -79,6 +107,19 @@ pub(crate) fn uberblocks(device: &impl FileExt, bytes: u64) -> io::Result<Vec<Fo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_volume_is_known_by_its_link() {
+        let volumes = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(volumes.path().join("tank/vms")).expect("made");
+        for (link, device) in [("disk+1", "zd16"), ("disk+1-part1", "zd16p1"), ("swap", "zd0")] {
+            let to = Path::new("../../..").join(device);
+            std::os::unix::fs::symlink(to, volumes.path().join("tank/vms").join(link)).expect("made");
+        }
+        let dataset = |device: &str| dataset_of(volumes.path(), volumes.path(), device);
+        assert_eq!(dataset("zd16").as_deref(), Some("tank/vms/disk 1"));
+        assert_eq!(dataset("zd1"), None);
+    }
 
     #[test]
     fn one_uberblock_is_enough() {
