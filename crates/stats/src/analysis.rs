@@ -5,7 +5,7 @@ use crate::compare::{Held, Verdict, holm, verdict};
 use crate::drift::{Drift, drift};
 use crate::effects::{Interaction, Swing, interactions, swings};
 use crate::importance::{Importance, NoShares, importance};
-use crate::interval::{Contrast, contrast, mean, median, rounds_for_half_width};
+use crate::interval::{Contrast, contrast, median, rounds_for_half_width};
 use crate::nonparametric::{hodges_lehmann, sign_flip_p};
 use crate::observations::{Declared, Observations, Rules};
 use crate::outliers::{MODIFIED_Z_MAX, modified_z};
@@ -39,19 +39,11 @@ pub struct Analysis {
     pub family: usize,
 }
 
-/// A scenario by itself.
+/// What stands out of a scenario.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CellSummary {
     /// Label.
     pub label: String,
-    /// Trials that count.
-    pub count: usize,
-    /// Geometric mean: zero where the load stalled in a trial.
-    pub geomean: f64,
-    /// Interval of the geometric mean over rounds.
-    pub interval: Option<(f64, f64)>,
-    /// Median.
-    pub median: f64,
     /// Against the baseline, log scale.
     pub versus_baseline: Option<Contrast>,
     /// Whether it can't be told from the best.
@@ -206,18 +198,10 @@ fn summary(
 ) -> CellSummary {
     let rounds = observations.rounds.iter().enumerate();
     let of: Vec<(usize, f64)> = rounds.filter_map(|(round, row)| Some((round, row[cell]?))).collect();
-    let values: Vec<f64> = of.iter().map(|(_, value)| *value).collect();
-    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    // With a stall there is no interval: the mean of the logarithms is no number.
-    let interval = if observations.has_stalled(cell) { None } else { contrast(&logarithms, rules.confidence) };
     let baseline = observations.cells.iter().position(|other| other.baseline && !other.control);
     let against = baseline.filter(|baseline| *baseline != cell);
     CellSummary {
         label: observations.cells[cell].label.clone(),
-        count: values.len(),
-        geomean: if values.is_empty() { f64::NAN } else { mean(&logarithms).exp() },
-        interval: interval.map(|interval| (interval.low.exp(), interval.high.exp())),
-        median: if values.is_empty() { f64::NAN } else { median(&values) },
         versus_baseline: against.and_then(|baseline| {
             contrast(&observations.differences(&observations.pair(cell, baseline)), rules.confidence)
         }),

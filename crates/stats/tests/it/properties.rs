@@ -42,13 +42,12 @@ proptest! {
     }
 
     #[test]
-    fn scaling_changes_only_the_means(rounds in full(), factor in 0.001..1000.0_f64) {
+    fn scaling_changes_no_verdict(rounds in full(), factor in 0.001..1000.0_f64) {
         let scaled = rounds.iter().map(|row| row.iter().map(|v| v.map(|v| v * factor)).collect()).collect();
         let (a, b) = (analyse(&observations(rounds), &RULES), analyse(&observations(scaled), &RULES));
         for (a, b) in a.claims.iter().zip(&b.claims) {
             prop_assert_eq!(a.verdict, b.verdict);
         }
-        prop_assert!((b.cells[0].geomean / a.cells[0].geomean / factor - 1.0).abs() < 1e-9);
     }
 
     #[test]

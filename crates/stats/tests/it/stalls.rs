@@ -54,8 +54,7 @@ fn check(more_is_better: bool, zeros: &[usize]) {
     // Two of the family's three can't be decided, and count: three times the smallest p.
     assert!((found.claims[0].p_holm - 3.0 * without.claims[0].p_holm).abs() < 1e-12, "{:?}", found.claims[0]);
     let cell = &found.cells[2];
-    assert_eq!((cell.count, cell.geomean, cell.interval, cell.regret), (6, 0.0, None, None));
-    assert!(cell.versus_baseline.is_none() && !cell.in_best_set && cell.outliers.is_empty());
+    assert!(cell.versus_baseline.is_none() && cell.regret.is_none() && !cell.in_best_set && cell.outliers.is_empty());
     assert!(found.drift.is_some_and(|drift| drift.change.is_finite()));
     let stalled = StopDecision::Stalled { of: "c2".into() };
     assert_eq!(
@@ -85,7 +84,7 @@ fn where_all_stall_nothing_is_said() {
         assert!(
             found.best.is_none() && found.claims.is_empty() && found.drift.is_none() && found.half_width_max.is_none()
         );
-        assert!(found.swings.is_empty() && found.cells.iter().all(|cell| cell.geomean == 0.0), "{found:?}");
+        assert!(found.swings.is_empty(), "{found:?}");
     }
     let mut both = observations(vec![vec![1.0, 2.0, 3.0, 0.0]; 6], true);
     for (cell, levels) in both.cells.iter_mut().zip([["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]) {
