@@ -3,8 +3,8 @@
 //! Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear computational cost", JASA 2012. Penalty,
 //! and the classes of a run's course, are those of Barrett et al., "Virtual machine warmup blows hot and cold", OOPSLA 2017.
 
-use crate::drift::slope;
-use crate::interval::{mean, median};
+use crate::drift::off_line;
+use crate::interval::{dot, mean, median, squares};
 use std::ops::Range;
 
 /// Shortest stretch: a variance from fewer values says too little, and what passes sooner is a dip and no change.
@@ -146,26 +146,20 @@ fn is_apart(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 /// How much each value hangs on the one before, around the lines of the stretches (W3, of all of them together: a short stretch
-/// says too little of itself). Never negative: alternating noise must not make means look surer than they are.
+/// says too little of itself; one that rises, as caches fill, has not so much noise). Never negative: alternating noise must not make means
+/// look surer than they are.
 fn hanging(values: &[f64], stretches: &[Range<usize>]) -> f64 {
     let (mut products, mut squares) = (0.0, 0.0);
     for stretch in stretches {
         let noise = off_line(&values[stretch.clone()]);
         products += noise.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
-        squares += noise.iter().map(|value| value * value).sum::<f64>();
+        squares += dot(&noise, &noise);
     }
     if squares > 0.0 { (products / squares).clamp(0.0, 0.99) } else { 0.0 }
 }
 
-/// What is left of values beside their straight line: a stretch that rises, as caches fill, has not so much noise.
-fn off_line(values: &[f64]) -> Vec<f64> {
-    let (middle, slope, centre) = (mean(values), slope(values), (values.len() as f64 - 1.0) / 2.0);
-    values.iter().enumerate().map(|(index, value)| value - middle - slope * (index as f64 - centre)).collect()
-}
-
 fn variance(values: &[f64]) -> f64 {
-    let middle = mean(values);
-    values.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / values.len() as f64
+    squares(values) / values.len() as f64
 }
 
 /// Whether values swing by more than the tolerance, while the means of whole periods hold their level.

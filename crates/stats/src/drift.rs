@@ -1,6 +1,6 @@
 //! Drift (F14): did the machine get slower or faster while the study ran, little by little or from one round on?
 
-use crate::interval::{mean, two_sided_p};
+use crate::interval::{dot, mean, squares, two_sided_p};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Rounds on each side of a step.
@@ -102,14 +102,15 @@ fn search(values: &[f64], first: usize, level: f64, found: &mut Vec<usize>) {
     }
 }
 
-fn squares(values: &[f64]) -> f64 {
-    let middle = mean(values);
-    values.iter().map(|value| (value - middle).powi(2)).sum()
+fn squares_off_line(values: &[f64]) -> f64 {
+    let left = off_line(values);
+    dot(&left, &left)
 }
 
-fn squares_off_line(values: &[f64]) -> f64 {
+/// What is left of values beside their straight line.
+pub(crate) fn off_line(values: &[f64]) -> Vec<f64> {
     let (middle, slope, centre) = (mean(values), slope(values), (values.len() as f64 - 1.0) / 2.0);
-    values.iter().enumerate().map(|(round, value)| (value - middle - slope * (round as f64 - centre)).powi(2)).sum()
+    values.iter().enumerate().map(|(index, value)| value - middle - slope * (index as f64 - centre)).collect()
 }
 
 /// The line through round means on the log scale. None below three rounds.

@@ -34,7 +34,7 @@ pub fn over_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<OverHosts> {
         return None;
     }
     let means: Vec<f64> = hosts.iter().map(|host| mean(&rounds[*host])).collect();
-    let pooled = pooled_variance(rounds).map(|(variance, _)| variance);
+    let pooled = pooled_variance(rounds);
     let variance = |host: &usize| pooled.unwrap_or(0.0).max(RESOLUTION.powi(2)) / rounds[*host].len() as f64;
     let variances: Vec<f64> = hosts.iter().map(variance).collect();
     let found = RandomEffects::of(&means, &variances);
@@ -59,7 +59,7 @@ pub fn further_rounds(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)
     let (low, high) = over_hosts(rounds, level)?.prediction;
     let hosts: Vec<&Vec<f64>> = rounds.iter().filter(|rounds| !rounds.is_empty()).collect();
     // Without a second round anywhere a host's figure is that of a round.
-    let variance = pooled_variance(rounds).map_or(0.0, |(variance, _)| variance);
+    let variance = pooled_variance(rounds).unwrap_or(0.0);
     let of_means = hosts.iter().map(|rounds| variance / rounds.len() as f64).sum::<f64>() / hosts.len() as f64;
     let t = t_quantile(0.5 + level / 2.0, hosts.len() - 1);
     let half = ((high - low) / 2.0).hypot(t * (variance - of_means).max(0.0).sqrt());
@@ -88,12 +88,12 @@ pub fn these_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<Contrast> {
     Some(contrast(mean, sum.sqrt() / count, degrees + 1, confidence))
 }
 
-/// How rounds stray on a host, over all hosts, with its degrees of freedom.
-fn pooled_variance(rounds: &[Vec<f64>]) -> Option<(f64, usize)> {
+/// How rounds stray on a host, over all hosts.
+fn pooled_variance(rounds: &[Vec<f64>]) -> Option<f64> {
     let several = || rounds.iter().filter(|rounds| rounds.len() > 1);
     let squares: f64 = several().map(|rounds| standard_deviation(rounds).powi(2) * (rounds.len() as f64 - 1.0)).sum();
     let degrees: usize = several().map(|rounds| rounds.len() - 1).sum();
-    (degrees > 0).then(|| (squares / degrees as f64, degrees))
+    (degrees > 0).then(|| squares / degrees as f64)
 }
 
 fn contrast(mean: f64, standard_error: f64, count: usize, confidence: f64) -> Contrast {

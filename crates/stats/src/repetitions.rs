@@ -4,7 +4,7 @@
 //! What strays between the runs of one trial is averaged by more runs, which cost little; what strays from one trial to the next one only by
 //! more rounds, in each of which everything is provisioned anew.
 
-use crate::interval::{mean, rounds_for_half_width};
+use crate::interval::{mean, rounds_for_half_width, squares};
 
 /// More runs a trial than so many times what was measured are not advised: how runs stray over so long was not seen.
 const LONGER_MAX: f64 = 4.0;
@@ -38,10 +38,9 @@ impl Components {
             return None;
         }
         let overall = rounds.iter().flat_map(|runs| runs.iter()).sum::<f64>() / all;
-        let square = |value: f64, mean: f64| (value - mean).powi(2);
-        let about = |runs: &&Vec<f64>| runs.iter().map(|value| square(*value, mean(runs))).sum::<f64>();
-        let within = rounds.iter().map(about).sum::<f64>() / of_runs;
-        let of_means = rounds.iter().map(|runs| count(runs) * square(mean(runs), overall)).sum::<f64>() / of_rounds;
+        let within = rounds.iter().map(|runs| squares(runs)).sum::<f64>() / of_runs;
+        let from_overall = |runs: &&Vec<f64>| count(runs) * (mean(runs) - overall).powi(2);
+        let of_means = rounds.iter().map(from_overall).sum::<f64>() / of_rounds;
         let runs_each = (all - rounds.iter().map(|runs| count(runs).powi(2)).sum::<f64>() / all) / of_rounds;
         Some(Components { within, between: (of_means - within) / runs_each })
     }

@@ -4,7 +4,7 @@
 //! first; then pairs, in turn that which explains most of what is left. Where pairs can't be told apart, that is taken whose factors
 //! matter most themselves. What the noise is, trials in several rounds say; of a single round, Lenth's pseudo standard error.
 
-use crate::interval::{RESOLUTION, dot, mean, median, student};
+use crate::interval::{RESOLUTION, dot, mean, median, squares, student};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// What was screened.
@@ -197,13 +197,12 @@ impl<'a> Table<'a> {
             return None;
         }
         let means: Vec<f64> = values.iter().map(|values| mean(values)).collect();
-        let squares = |(values, mean): (&Vec<f64>, &f64)| values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
         let all: usize = values.iter().map(Vec::len).sum();
         let factors = levels.first()?.len();
         Some(Table {
             counts: (0..factors).map(|f| levels.iter().map(|cell| cell[f] + 1).max().unwrap_or(1)).collect(),
             repeats: levels.len() as f64 / values.iter().map(|values| 1.0 / values.len() as f64).sum::<f64>(),
-            residual: values.iter().zip(&means).map(squares).sum(),
+            residual: values.iter().map(|values| squares(values)).sum(),
             residual_freedom: (all - levels.len()).saturating_sub(screened.rounds.len() - 1),
             levels,
             means,

@@ -1,7 +1,7 @@
 //! Was a run steady? The steadiness test (W2) and why seconds are no replicates (W3).
 
 use crate::drift::slope;
-use crate::interval::mean;
+use crate::interval::{mean, squares};
 
 /// How far rounds of a run are from steady, by SNIA SSS PTS 2.0.2 clause 2.1.24.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ pub fn steadiness(windows: &[f64]) -> Option<Steadiness> {
 /// Lag-1 autocorrelation and the number of independent samples that the series is worth.
 pub fn effective_samples(samples: &[f64]) -> Option<(f64, f64)> {
     let middle = mean(samples);
-    let spread: f64 = samples.iter().map(|x| (x - middle).powi(2)).sum();
+    let spread = squares(samples);
     if samples.len() < 3 || spread == 0.0 {
         return None;
     }
