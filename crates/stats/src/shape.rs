@@ -19,14 +19,6 @@ const ENUMERATED_ROUNDS_MAX: usize = 12;
 /// Patterns drawn then.
 const DRAWN_PATTERNS: u32 = 4_096;
 
-/// The differences of the quantiles over rounds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
-    /// Each quantile's p: in so many permutations the largest t of all quantiles is at least its own, which corrects for having looked at
-    /// several (Westfall and Young 1993).
-    pub p: Vec<f64>,
-}
-
 /// Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, definition 7); none of nothing.
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -36,8 +28,9 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
-/// `differences[quantile][round]`, log scale, of the same rounds. None below two rounds.
-pub fn shape(differences: &[Vec<f64>], confidence: f64) -> Option<Shape> {
+/// Each quantile's p, of `differences[quantile][round]`, log scale, of the same rounds: in so many permutations the largest t of all
+/// quantiles is at least its own, which corrects for having looked at several (Westfall and Young 1993). None below two rounds.
+pub fn shape(differences: &[Vec<f64>], confidence: f64) -> Option<Vec<f64>> {
     let contrasts: Vec<Contrast> =
         differences.iter().map(|of| contrast(of, confidence)).collect::<Option<Vec<Contrast>>>()?;
     let rounds = contrasts.iter().map(|of| of.rounds).max()?;
@@ -53,7 +46,7 @@ pub fn shape(differences: &[Vec<f64>], confidence: f64) -> Option<Shape> {
     };
     // Sums of the same numbers with other signs differ in the last bits.
     let p = seen.iter().map(|seen| all.iter().filter(|t| **t >= seen * (1.0 - 1e-9)).count() as f64 / all.len() as f64);
-    Some(Shape { p: p.collect() })
+    Some(p.collect())
 }
 
 /// Without its sign, the t value of these differences with the signs of some of them turned.
@@ -73,7 +66,7 @@ pub fn families(quantiles: &[Observations], rules: &Rules) -> Vec<(Vec<Claim>, H
     let of_pair = |pair| -> Vec<f64> {
         let differences: Vec<Vec<f64>> = quantiles.iter().map(|of| of.differences(pair)).collect();
         let decided: Vec<Vec<f64>> = differences.iter().filter(|of| of.len() >= 2).cloned().collect();
-        let mut p = shape(&decided, rules.confidence).map_or_else(Vec::new, |shape| shape.p).into_iter();
+        let mut p = shape(&decided, rules.confidence).unwrap_or_default().into_iter();
         differences.iter().map(|of| if of.len() >= 2 { p.next().unwrap_or(1.0) } else { 1.0 }).collect()
     };
     let p: Vec<Vec<f64>> = declared.iter().map(of_pair).collect();
@@ -114,8 +107,8 @@ mod tests {
         let apart: Vec<f64> = (0..8).map(|round| -0.3 + 0.001 * f64::from(round)).collect();
         let alike: Vec<f64> = (0..8).map(|round| if round % 2 == 0 { 0.01 } else { -0.01 }).collect();
         let found = shape(&[apart, alike], 0.95).expect("rounds");
-        assert_eq!(found.p[0], 1.0 / 128.0);
-        assert!(found.p[1] > 0.9, "{:?}", found.p);
+        assert_eq!(found[0], 1.0 / 128.0);
+        assert!(found[1] > 0.9, "{found:?}");
         assert!(shape(&[vec![0.1]], 0.95).is_none());
     }
 }
