@@ -49,9 +49,7 @@ fn who_fell_out_for_one_that_is_no_choice_may_be_the_best() {
 fn who_is_back_is_measured_no_further() {
     let mut contents = tuned(&[], 0);
     fixture::cut(&mut contents, "xfs", fixture::found(Grade::C));
-    let of_btrfs: Vec<i64> =
-        contents.trials.iter().filter(|trial| trial.scenario == "btrfs").map(|trial| trial.id).collect();
-    for run in contents.runs.iter_mut().filter(|run| of_btrfs.contains(&run.trial)) {
+    for run in fixture::runs_of(&mut contents, |trial| trial.scenario == "btrfs") {
         run.metrics.values_mut().for_each(|value| *value *= 0.94);
     }
     let said = short(contents);
@@ -104,9 +102,7 @@ fn fail_in_new_rounds(contents: &mut Contents, label: &str, failed: &[u32], unti
     for trial in contents.trials.iter_mut().filter(|trial| is_new(trial) && failed.contains(&trial.round)) {
         trial.state = TrialState::Failed;
     }
-    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
-    let finished: Vec<i64> = finished.map(|trial| trial.id).collect();
-    contents.runs.retain(|run| finished.contains(&run.trial));
+    fixture::keep_finished(contents);
 }
 
 /// What could not be measured anew was recommended by the rounds before, "not confirmed in new rounds yet".
@@ -139,10 +135,8 @@ fn who_fails_in_new_rounds_is_no_choice() {
     // It had failed in the last main round, too, and was given up after the first new one.
     let mut contents = failing("xfs", &[0], 1);
     let is_last = |trial: &&mut ledger::model::Trial| trial.scenario == "xfs" && trial.round == 7;
-    let last = contents.trials.iter_mut().find(is_last).expect("eight main rounds");
-    last.state = TrialState::Failed;
-    let last = last.id;
-    contents.runs.retain(|run| run.trial != last);
+    contents.trials.iter_mut().find(is_last).expect("eight main rounds").state = TrialState::Failed;
+    fixture::keep_finished(&mut contents);
     let whole = report::answer(&input(contents.clone())).join(" ");
     assert!(
         whole.starts_with("Pick f2fs: ") && whole.contains("it failed in 7 of 14 rounds, and ext4 in none"),
@@ -162,9 +156,7 @@ fn what_makes_all_fail_in_new_rounds_leaves_the_pick() {
     let mut contents = tuned(NEW, 6);
     contents.study.analysis.mode = Mode::Full;
     contents.decisions.retain(|decision| matches!(decision, Decision::Confirm(_)));
-    let of_btrfs: Vec<i64> =
-        contents.trials.iter().filter(|trial| trial.scenario == "btrfs").map(|trial| trial.id).collect();
-    for run in contents.runs.iter_mut().filter(|run| of_btrfs.contains(&run.trial)) {
+    for run in fixture::runs_of(&mut contents, |trial| trial.scenario == "btrfs") {
         run.metrics.values_mut().for_each(|value| *value *= 0.9);
     }
     for label in ["xfs", "f2fs", "ext4"] {

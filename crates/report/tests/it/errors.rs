@@ -25,9 +25,7 @@ fn servers() -> Table {
 
 /// Of 1,000 requests a run; `asked` is missing in files of older versions.
 fn count(contents: &mut Contents, label: &str, kinds: &[(&str, f64)], is_old: bool) {
-    let of_scenario: Vec<i64> =
-        contents.trials.iter().filter(|trial| trial.scenario == label).map(|trial| trial.id).collect();
-    for run in contents.runs.iter_mut().filter(|run| of_scenario.contains(&run.trial)) {
+    for run in fixture::runs_of(contents, |trial| trial.scenario == label) {
         run.metrics.insert("requests".into(), 1000.0);
         run.metrics.insert("errors".into(), kinds.iter().map(|(_, count)| count).sum());
         run.metrics.extend(kinds.iter().map(|(kind, count)| ((*kind).into(), *count)));

@@ -227,9 +227,7 @@ fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
     let mut table = fixture::filesystems_and_buffers();
     table.rows[2].values = vec![None; 6];
     let mut input = fixture::input(&table);
-    let unsafe_trials: Vec<i64> =
-        input.contents.trials.iter().filter(|trial| trial.scenario == "btrfs · 2G").map(|trial| trial.id).collect();
-    for run in input.contents.runs.iter_mut().filter(|run| unsafe_trials.contains(&run.trial)) {
+    for run in fixture::runs_of(&mut input.contents, |trial| trial.scenario == "btrfs · 2G") {
         run.metrics.extend(
             [("commits", 1e5), ("flushes_per_commit", 0.0), ("device_flushes", 0.0)].map(|(n, v)| (n.into(), v)),
         );

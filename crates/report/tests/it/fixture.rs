@@ -2,7 +2,7 @@
 
 use crate::export;
 use ledger::model::{
-    AnalysisSettings, Contents, MeasuredSafety, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial,
+    AnalysisSettings, Contents, MeasuredSafety, Order, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial,
     TrialState,
 };
 use observe::durability::{Class, Durability};
@@ -235,6 +235,33 @@ pub fn confirm(contents: &mut Contents, table: &Table, label: &str, values: &[f6
     let last = contents.trials.iter().filter_map(|trial| trial.ended).fold(0.0, f64::max);
     let session = contents.sessions.last_mut().expect("a session");
     session.ended = session.ended.map(|ended| ended.max(last));
+}
+
+/// The runs of trials that are wanted.
+pub fn runs_of(contents: &mut Contents, wanted: impl Fn(&Trial) -> bool) -> impl Iterator<Item = &mut RunRow> {
+    let ids: Vec<i64> = contents.trials.iter().filter(|trial| wanted(trial)).map(|trial| trial.id).collect();
+    contents.runs.iter_mut().filter(move |run| ids.contains(&run.trial))
+}
+
+/// Leaves the runs of trials that are there and finished.
+pub fn keep_finished(contents: &mut Contents) {
+    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
+    let finished: Vec<i64> = finished.map(|trial| trial.id).collect();
+    contents.runs.retain(|run| finished.contains(&run.trial));
+}
+
+/// Takes each run apart into so many turns of a second; `change` makes of a turn what it was.
+pub fn split_into_turns(contents: &mut Contents, turns: u32, mut change: impl FnMut(&Trial, &mut RunRow)) {
+    contents.study.analysis.order = Order::Turns;
+    for run in std::mem::take(&mut contents.runs) {
+        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("each run has its trial");
+        for number in 0..turns {
+            let id = run.id * 100 + i64::from(number);
+            let mut turn = RunRow { id, run: number, seconds: 1.0, ..run.clone() };
+            change(trial, &mut turn);
+            contents.runs.push(turn);
+        }
+    }
 }
 
 /// Adds what a power cut took from a scenario.

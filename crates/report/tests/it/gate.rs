@@ -24,10 +24,8 @@ fn whole(hour: f64) -> Contents {
 /// Without a trial of xfs, as where a session was broken off.
 fn without_xfs(hour: f64) -> Contents {
     let mut contents = whole(hour);
-    let is_other = |id: i64| contents.trials.iter().any(|trial| trial.id == id && trial.scenario != "xfs");
-    let runs = contents.runs.iter().filter(|run| is_other(run.trial)).cloned().collect();
-    contents.runs = runs;
     contents.trials.retain(|trial| trial.scenario != "xfs");
+    fixture::keep_finished(&mut contents);
     contents
 }
 

@@ -45,8 +45,7 @@ fn check(input: &Input, expected: Expect) {
 }
 
 fn set(contents: &mut Contents, wanted: impl Fn(&Trial) -> bool, figures: &[(&str, f64)]) {
-    let ids: Vec<i64> = contents.trials.iter().filter(|trial| wanted(trial)).map(|trial| trial.id).collect();
-    for run in contents.runs.iter_mut().filter(|run| ids.contains(&run.trial)) {
+    for run in fixture::runs_of(contents, wanted) {
         run.metrics.extend(figures.iter().map(|(name, value)| ((*name).into(), *value)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{LimitRecord, Order, RunDetail, RunRow, Trial};
+use ledger::model::{LimitRecord, RunDetail, RunRow, Trial};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use report::Place;
@@ -24,6 +24,11 @@ fn limit(value: f64, is_least: bool) -> LimitRecord {
         is_least,
         source: "the maker".into(),
     }
+}
+
+/// On a metric of `oltp`, and without a title.
+fn of_oltp(metric: &str, value: f64, is_least: bool) -> LimitRecord {
+    LimitRecord { title: String::new(), workload: "oltp".into(), metric: metric.into(), ..limit(value, is_least) }
 }
 
 fn input(rows: Vec<Row>, limits: &[LimitRecord]) -> Input {
@@ -242,35 +247,17 @@ fn a_limit_is_not_kept_by_standing_still() {
     let table = Table { workload: "oltp", metric, rows };
     let said = |stands: Option<Option<f64>>| {
         let mut contents = fixture::contents(&table);
-        contents.study.analysis.order = ledger::model::Order::Turns;
-        contents.study.limits = vec![LimitRecord {
-            title: String::new(),
-            workload: "oltp".into(),
-            metric: "latency_microseconds_p99".into(),
-            value: 10_000.0,
-            is_least: false,
-            source: String::new(),
-        }];
-        let whole = std::mem::take(&mut contents.runs);
-        for run in whole {
-            for turn in 0..10_u32 {
-                let mut of_turn = ledger::model::RunRow {
-                    id: run.id * 100 + i64::from(turn),
-                    run: turn,
-                    seconds: 1.0,
-                    ..run.clone()
-                };
-                let latency = 9_000.0 + 10.0 * f64::from((turn + run.id as u32) % 5);
-                of_turn.metrics.insert("latency_microseconds_p99".into(), latency);
-                if let (Some(latency), 3, 4) = (stands, turn, run.id) {
-                    of_turn.metrics.insert("transactions_per_second".into(), 0.0);
-                    of_turn.metrics.remove("latency_microseconds_p99");
-                    of_turn.metrics.extend(latency.map(|latency| ("latency_microseconds_p99".into(), latency)));
-                }
-                contents.runs.push(of_turn);
+        contents.study.limits = vec![of_oltp("latency_microseconds_p99", 10_000.0, false)];
+        fixture::split_into_turns(&mut contents, 10, |_, turn| {
+            let latency = 9_000.0 + 10.0 * f64::from((turn.run + turn.trial as u32) % 5);
+            turn.metrics.insert("latency_microseconds_p99".into(), latency);
+            if let (Some(latency), 3, 4) = (stands, turn.run, turn.trial) {
+                turn.metrics.insert("transactions_per_second".into(), 0.0);
+                turn.metrics.remove("latency_microseconds_p99");
+                turn.metrics.extend(latency.map(|latency| ("latency_microseconds_p99".into(), latency)));
             }
-        }
-        report::summary(&report::input::Input::new(contents, Default::default()), &Place::default(), 100, false)
+        });
+        report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false)
     };
     assert!(said(None).starts_with("Yes: the limit is kept"), "{}", said(None));
     // As it is now, and as older files have it.
@@ -289,25 +276,18 @@ fn a_limit_is_on_what_was_measured_and_not_on_what_is_compared() {
     let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
     let mut contents = fixture::contents(&table);
     contents.scenarios[0].baseline = true;
-    let metric = "transactions_per_second".to_string();
-    contents.study.limits = vec![LimitRecord {
-        title: String::new(),
-        workload: "oltp".into(),
-        metric: metric.clone(),
-        value: 1000.0,
-        is_least: true,
-        source: String::new(),
-    }];
+    let metric = "transactions_per_second";
+    contents.study.limits = vec![of_oltp(metric, 1000.0, true)];
     for (trial, run) in contents.trials.clone().into_iter().zip(contents.runs.clone()) {
         contents.trials[trial.id as usize - 1].group = Some(1);
         if trial.scenario == "ext4" {
             let (id, mut fast) = (trial.id + 1000, run.clone());
-            fast.metrics.insert(metric.as_str().into(), 2.0 * run.metrics[metric.as_str()]);
+            fast.metrics.insert(metric.into(), 2.0 * run.metrics[metric]);
             contents.runs.push(RunRow { id, trial: id, ..fast });
             contents.trials.push(Trial { id, group: Some(0), ..trial });
         }
     }
-    let input = report::input::Input::new(contents, Default::default());
+    let input = Input::new(contents, Details::default());
     let compared = fixture::row_of_json(&input, "btrfs")["geometric_mean"].as_f64().expect("a mean");
     assert!((1100.0..1160.0).contains(&compared), "{compared}");
     let said = report::summary(&input, &Place::default(), 100, false);
@@ -321,31 +301,18 @@ fn a_percentile_by_turns_is_that_of_all_operations() {
     let rows = vec![Row::new("ext4", &[100.0, 101.0, 99.0, 100.5, 99.5, 100.0])];
     let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
     let mut contents = fixture::contents(&table);
-    contents.study.analysis.order = Order::Turns;
     let mut details = Details::default();
-    for run in std::mem::take(&mut contents.runs) {
-        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("its trial");
-        for turn in 0..50_u32 {
-            let microseconds: u32 = if turn == 7 { 200_000 } else { 1000 };
-            let mut of_turn = RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() };
-            of_turn.metrics.insert("latency_microseconds_p99".into(), f64::from(microseconds));
-            contents.runs.push(of_turn);
-            let mut latency = Latency::default();
-            (0..100).for_each(|_| latency.record(Duration::from_micros(microseconds.into())));
-            let latencies = [("transaction".to_string(), latency)].into();
-            details.add(trial, &RunDetail { latencies, ..RunDetail::default() });
-        }
-    }
+    fixture::split_into_turns(&mut contents, 50, |trial, turn| {
+        let microseconds: u32 = if turn.run == 7 { 200_000 } else { 1000 };
+        turn.metrics.insert("latency_microseconds_p99".into(), f64::from(microseconds));
+        let mut latency = Latency::default();
+        (0..100).for_each(|_| latency.record(Duration::from_micros(microseconds.into())));
+        let latencies = [("transaction".to_string(), latency)].into();
+        details.add(trial, &RunDetail { latencies, ..RunDetail::default() });
+    });
     let said = |at_most: f64, details: &Details| {
         let mut contents = contents.clone();
-        contents.study.limits = vec![LimitRecord {
-            title: String::new(),
-            workload: "oltp".into(),
-            metric: "latency_microseconds_p99".into(),
-            value: at_most,
-            is_least: false,
-            source: String::new(),
-        }];
+        contents.study.limits = vec![of_oltp("latency_microseconds_p99", at_most, false)];
         let said = report::summary(&Input::new(contents, details.clone()), &Place::default(), 100, false);
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -434,8 +401,7 @@ fn a_count_of_0_is_a_figure_like_any_other() {
         for (run, count) in contents.runs.iter_mut().zip(counts) {
             run.metrics.insert("deadlocks".into(), count);
         }
-        let (title, workload, metric) = (String::new(), "oltp".to_string(), "deadlocks".to_string());
-        contents.study.limits = vec![LimitRecord { title, workload, metric, ..limit(at_most, false) }];
+        contents.study.limits = vec![of_oltp("deadlocks", at_most, false)];
         let said = report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false);
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -496,8 +462,7 @@ fn the_slowest_of_a_trial_is_that_of_all_its_runs() {
             contents.runs.push(one);
         }
     }
-    let (title, workload, metric) = (String::new(), "oltp".to_string(), name.to_string());
-    contents.study.limits = vec![LimitRecord { title, workload, metric, ..limit(50_000.0, false) }];
+    contents.study.limits = vec![of_oltp(name, 50_000.0, false)];
     let said = report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false);
     assert!(said.starts_with("No: latency max is 500 ms, 10 times its limit of 50.0 ms."), "{said}");
 }

@@ -171,8 +171,6 @@ fn under_way_there_is_no_answer() {
 #[test]
 fn what_went_wrong_in_the_screen_is_in_no_figure() {
     let mut contents = contents(6, true);
-    let of_screen: Vec<i64> =
-        contents.trials.iter().filter(|trial| trial.phase == Phase::Screen).map(|trial| trial.id).collect();
     let found = [
         ("asked", 1000.0),
         ("errors", 400.0),
@@ -181,7 +179,7 @@ fn what_went_wrong_in_the_screen_is_in_no_figure() {
         ("flushes_per_commit", 0.0),
         ("device_flushes", 0.0),
     ];
-    for run in contents.runs.iter_mut().filter(|run| of_screen.contains(&run.trial)) {
+    for run in fixture::runs_of(&mut contents, |trial| trial.phase == Phase::Screen) {
         run.metrics.extend(found.map(|(name, value)| (name.into(), value)));
     }
     let input = input(contents);

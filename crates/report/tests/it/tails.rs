@@ -255,17 +255,11 @@ fn jobs() -> Contents {
     let seconds = |mean: f64| (0..12).map(|round| mean * (1.0 + 0.001 * f64::from(round % 5))).collect::<Vec<f64>>();
     let rows = vec![Row::new("ext4", &seconds(1.0)), Row::new("xfs", &seconds(1.001))];
     let mut contents = fixture::contents(&Table { workload: "compile", metric, rows });
-    contents.study.analysis.order = Order::Turns;
-    let (trials, whole) = (contents.trials.clone(), std::mem::take(&mut contents.runs));
-    for (trial, run) in trials.iter().zip(whole) {
-        for turn in 0..12_u32 {
-            let wobble = 1.0 + 0.002 * f64::from((turn * 7 + trial.round) % 5);
-            let slow = if trial.scenario == "xfs" { if turn == 4 { 1.42 } else { 0.962 } } else { 1.0 };
-            let mut turn = RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() };
-            turn.metrics.insert("compile_seconds".into(), wobble * slow);
-            contents.runs.push(turn);
-        }
-    }
+    fixture::split_into_turns(&mut contents, 12, |trial, turn| {
+        let wobble = 1.0 + 0.002 * f64::from((turn.run * 7 + trial.round) % 5);
+        let slow = if trial.scenario == "xfs" { if turn.run == 4 { 1.42 } else { 0.962 } } else { 1.0 };
+        turn.metrics.insert("compile_seconds".into(), wobble * slow);
+    });
     contents
 }
 
@@ -275,10 +269,8 @@ fn a_pick_that_is_slow_now_and_then_has_it_in_the_short_answer() {
     let said = |slow: f64| {
         let mut contents = jobs();
         contents.trials.retain(|trial| trial.round < 5);
-        let trials = contents.trials.clone();
-        contents.runs.retain(|run| trials.iter().any(|trial| trial.id == run.trial));
-        let is_of_xfs = |run: &RunRow| trials.iter().any(|trial| trial.id == run.trial && trial.scenario == "xfs");
-        for run in contents.runs.iter_mut().filter(|run| is_of_xfs(run)) {
+        fixture::keep_finished(&mut contents);
+        for run in fixture::runs_of(&mut contents, |trial| trial.scenario == "xfs") {
             let seconds = if [4, 9].contains(&run.run) { slow } else { 0.6 };
             run.metrics.insert("compile_seconds".into(), seconds * (1.0 + 0.001 * f64::from(run.run % 3)));
         }
@@ -326,15 +318,10 @@ fn a_percentile_does_not_depend_on_how_long_turns_are() {
     let long = latency(5_000, 35);
     let short = [0, 1].map(|slow| latency(50, slow));
     let mut contents = fixture::contents(&two(&EXT4, &EXT4));
-    contents.study.analysis.order = Order::Turns;
     let mut details = Details::default();
-    for run in std::mem::take(&mut contents.runs) {
-        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("its trial");
-        for turn in 0..20_u32 {
-            details.add(trial, if trial.scenario == "xfs" { &short[usize::from(turn < 7)] } else { &long });
-            contents.runs.push(RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() });
-        }
-    }
+    fixture::split_into_turns(&mut contents, 20, |trial, turn| {
+        details.add(trial, if trial.scenario == "xfs" { &short[usize::from(turn.run < 7)] } else { &long });
+    });
     let json = export::json(&Input::new(contents, details));
     let tails = json["workloads"][0]["tails"].as_array().expect("a list");
     let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");

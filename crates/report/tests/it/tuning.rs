@@ -3,7 +3,7 @@
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, RunRow, Session, TrialState, Worse};
+use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, Session, TrialState, Worse};
 use report::Place;
 use report::input::{Details, Input};
 
@@ -234,11 +234,7 @@ fn who_loses_the_new_rounds_is_not_recommended() {
     const LOST: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)];
     let open = tuned(LOST, 6);
     let mut best = open.clone();
-    let is_main = |run: &&mut RunRow| {
-        let is_it = |trial: &&ledger::model::Trial| trial.id == run.trial;
-        open.trials.iter().find(is_it).is_some_and(|trial| trial.scenario == "f2fs" && trial.phase == Phase::Main)
-    };
-    for run in best.runs.iter_mut().filter(is_main) {
+    for run in fixture::runs_of(&mut best, |trial| trial.scenario == "f2fs" && trial.phase == Phase::Main) {
         *run.metrics.get_mut("transactions_per_second").expect("the figure") *= 0.9;
     }
     let before = |contents: &Contents| Contents {
@@ -267,9 +263,7 @@ fn a_baseline_that_was_given_up_leaves_the_choice_among_the_others() {
     for trial in contents.trials.iter_mut().filter(|trial| trial.scenario == "ext4" && trial.round >= 3) {
         trial.state = TrialState::Failed;
     }
-    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
-    let finished: Vec<i64> = finished.map(|trial| trial.id).collect();
-    contents.runs.retain(|run| finished.contains(&run.trial));
+    fixture::keep_finished(&mut contents);
     let said = short(contents.clone());
     assert!(
         said.starts_with("xfs or f2fs: neither is ruled out as the fastest. Choosing xfs costs at most 0.3 %."),
@@ -284,21 +278,14 @@ fn a_baseline_that_was_given_up_leaves_the_choice_among_the_others() {
 fn new_rounds_of_a_pick_that_is_slow_now_and_then_confirm_nothing() {
     let said = |slow: &str| {
         let mut contents = tuned(NEW, 6);
-        contents.study.analysis.order = Order::Turns;
-        let trials = contents.trials.clone();
-        for run in std::mem::take(&mut contents.runs) {
-            let is_slow = trials.iter().any(|trial| trial.id == run.trial && trial.scenario == slow);
-            for turn in 0..20_u32 {
-                let factor = match turn % 10 {
-                    4 if is_slow => 0.3,
-                    _ if is_slow => 0.97 / 0.9,
-                    _ => 1.0,
-                };
-                let mut turn = RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() };
-                *turn.metrics.get_mut("transactions_per_second").expect("the figure") *= factor;
-                contents.runs.push(turn);
-            }
-        }
+        fixture::split_into_turns(&mut contents, 20, |trial, turn| {
+            let factor = match (trial.scenario == slow, turn.run % 10) {
+                (true, 4) => 0.3,
+                (true, _) => 0.97 / 0.9,
+                (false, _) => 1.0,
+            };
+            *turn.metrics.get_mut("transactions_per_second").expect("the figure") *= factor;
+        });
         report::answer(&Input::new(contents, Details::default())).join("\n")
     };
     let steady = said("nobody");
