@@ -44,8 +44,7 @@ fn the_highest_rate_that_is_tried_is_no_figure_to_compare() {
     for run in &mut input.contents.runs {
         run.metrics.insert("lowest_failing_rate_per_second".into(), 0.0);
     }
-    let short = report::summary(&input, &report::Place::default(), 100, false);
-    let short = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short = fixture::short(&input);
     let warned = "Warning: 2 scenarios held the highest rate that is tried: how far scenarios are apart is not known.";
     assert!(short.contains(warned), "{short}");
     let whole = report::answer(&input).join(" ");

@@ -336,6 +336,16 @@ pub fn is_short(input: &Input) {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "wider than 100:\n{text}");
 }
 
+/// The short answer in one line.
+pub fn short(input: &Input) -> String {
+    one_line(&report::summary(input, &Place::default(), 100, false))
+}
+
+/// Without the breaks and columns of a terminal.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn detail((value, speed): (f64, f64), series: &str, seed: u64) -> RunDetail {
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {

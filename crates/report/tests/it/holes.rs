@@ -22,7 +22,7 @@ fn study(rows: Vec<Row>) -> Table {
 }
 
 fn short(table: &Table) -> String {
-    report::summary(&fixture::input(table), &Place::default(), 120, false)
+    fixture::one_line(&report::summary(&fixture::input(table), &Place::default(), 120, false))
 }
 
 fn part(table: &Table) -> Value {
@@ -43,7 +43,6 @@ fn the_pick_is_the_best_by_rounds_that_both_have() {
             || shown.starts_with("Use ext4: it is the fastest of the 2 scenarios. Not xfs: 5"),
         "{shown}"
     );
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("ext4 failed in 2 of 8 rounds, and no other that could be picked in fewer."), "{shown}");
     assert!(shown.contains("How sure: 95 %, over 4 rounds"), "the rounds that both have: {shown}");
     let part = part(&table);
@@ -58,8 +57,7 @@ fn the_systems_own_words_come_with_what_was_done() {
         let mut contents = fixture::contents(&table);
         let failures = contents.trials.iter_mut().filter_map(|trial| trial.failure.as_mut());
         failures.for_each(|failure| failure.causes = causes.map(String::from).to_vec());
-        let shown = report::summary(&fixture::input_of(contents, &table), &Place::default(), 400, false);
-        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+        fixture::one_line(&report::summary(&fixture::input_of(contents, &table), &Place::default(), 400, false))
     };
     let refused = ["cannot mount /dev/loop0 as xfs with options `norecovery`", "Invalid argument (os error 22)"];
     let words = "load: cannot mount /dev/loop0 as xfs with options `norecovery`: Invalid argument (os error 22).";
@@ -91,7 +89,7 @@ fn a_rate_at_which_everything_fails_has_no_pick() {
     for row in table.rows.iter_mut().filter(|row| !row.label.ends_with(low)) {
         row.values.fill(None);
     }
-    let shown = short(&table).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = short(&table);
     let nothing = "nothing with rate=300, rate=400, rate=500, rate=600 and 1 more.";
     assert!(shown.starts_with(&format!("Use xfs with rate=200, {nothing}")), "{shown}");
 }
@@ -102,7 +100,7 @@ fn who_fails_more_often_is_not_picked_and_is_named() {
     let mut fast = Row::new("btrfs", &rounds(1120.0, 0.01, 2));
     [1, 3, 5, 7].into_iter().for_each(|round| fast.values[round] = None);
     let table = study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(950.0, 0.01, 1)), fast]);
-    let shown = short(&table).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = short(&table);
     assert!(
         shown.starts_with(
             "Use ext4: it is the fastest of the scenarios that failed no more often. Not btrfs, 1.12× as fast: it failed in 4 of 8 rounds."
@@ -199,7 +197,6 @@ fn what_would_be_found_is_not_of_who_was_given_up() {
     let ext4 = Row::new("ext4", &[990.0, 1010.0, 1000.0, 1020.0, 980.0, 1000.0, 1010.0, 990.0]);
     let btrfs = failing(Row::new("btrfs", &[700.0, 800.0, 1.0, 1.0]), 2..4);
     let shown = short(&study(vec![xfs, ext4, btrfs]));
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, found) = shown.split_once("a true difference of ").expect("how sure it is");
     assert!(found.starts_with("2."), "{shown}");
 }
@@ -256,7 +253,7 @@ fn more_rounds_are_more_than_those_with_failures() {
         Row::new("ext4", &[1000.0, 1010.0, 990.0, 1005.0]),
         failing(Row::new("xfs", &[1400.0, 1420.0, 1390.0, 1400.0]), 1..2),
     ]);
-    let shown = short(&table).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = short(&table);
     // The study wants six at least, and one of its four has no figure of xfs.
     assert!(shown.contains("`--rounds 7` gives a first verdict"), "{shown}");
 }

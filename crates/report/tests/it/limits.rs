@@ -201,9 +201,7 @@ fn what_is_unknown_is_no_yes() {
 fn a_limit_of_a_workload_that_was_left_out_is_not_kept() {
     let elsewhere =
         LimitRecord { title: "p99 of the log".into(), workload: "key-value".into(), ..limit(10_000.0, false) };
-    let said = |limits: &[LimitRecord]| {
-        report::summary(&input(vec![around(2000.0, 1.0)], limits), &Place::default(), 100, false)
-    };
+    let said = |limits: &[LimitRecord]| fixture::short(&input(vec![around(2000.0, 1.0)], limits));
     let both = said(&[limit(10_000.0, false), elsewhere.clone()]);
     assert!(both.starts_with("Not known: p99 of the log was not measured."), "{both}");
     assert!(both.contains("for all 2 limits together"), "{both}");
@@ -218,7 +216,7 @@ fn a_limit_of_a_workload_that_was_left_out_is_not_kept() {
 #[test]
 fn a_limit_without_a_title_is_called_by_its_metric_without_the_unit() {
     let unnamed = LimitRecord { title: String::new(), ..limit(10_000.0, false) };
-    let said = report::summary(&input(vec![around(2000.0, 1.0)], &[unnamed]), &Place::default(), 100, false);
+    let said = fixture::short(&input(vec![around(2000.0, 1.0)], &[unnamed]));
     assert!(said.contains("fdatasync p99 is at most 2.04 ms") && !said.contains("microseconds"), "{said}");
 }
 
@@ -257,12 +255,12 @@ fn a_limit_is_not_kept_by_standing_still() {
                 turn.metrics.extend(latency.map(|latency| ("latency_microseconds_p99".into(), latency)));
             }
         });
-        report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false)
+        fixture::short(&Input::new(contents, Details::default()))
     };
     assert!(said(None).starts_with("Yes: the limit is kept"), "{}", said(None));
     // As it is now, and as older files have it.
     for latency in [None, Some(0.0)] {
-        let said = said(Some(latency)).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = said(Some(latency));
         assert!(said.starts_with("Not known: ") && said.contains("has no figure in 1 of 6 rounds"), "{said}");
         assert!(!said.contains("more rounds"), "{said}");
     }
@@ -313,8 +311,7 @@ fn a_percentile_by_turns_is_that_of_all_operations() {
     let said = |at_most: f64, details: &Details| {
         let mut contents = contents.clone();
         contents.study.limits = vec![of_oltp("latency_microseconds_p99", at_most, false)];
-        let said = report::summary(&Input::new(contents, details.clone()), &Place::default(), 100, false);
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
+        fixture::short(&Input::new(contents, details.clone()))
     };
     let of_all = said(50_000.0, &details);
     assert!(of_all.starts_with("No: ") && of_all.contains("200 ms"), "{of_all}");
@@ -339,8 +336,7 @@ fn said_of_rates(rates: [f64; 6]) -> String {
     let mut contents = fixture::contents(&table);
     let metric = "transactions_per_second".into();
     contents.study.limits = vec![LimitRecord { workload: "oltp".into(), metric, ..limit(500.0, true) }];
-    let said = report::summary(&fixture::input_of(contents, &table), &Place::default(), 100, false);
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    fixture::short(&fixture::input_of(contents, &table))
 }
 
 /// "0–0" had looked as if it were sure, and "too early to say" as if more rounds could undo a standstill.
@@ -380,10 +376,7 @@ fn what_is_just_beyond_is_said_to_be() {
 /// At most 2.04 ms under a limit of 2.15 was kept "1 times over".
 #[test]
 fn a_limit_that_is_hardly_kept_says_by_how_much() {
-    let said = |at_most: f64| {
-        let input = input(vec![around(2000.0, 1.0)], &[limit(at_most, false)]);
-        report::summary(&input, &Place::default(), 100, false)
-    };
+    let said = |at_most: f64| fixture::short(&input(vec![around(2000.0, 1.0)], &[limit(at_most, false)]));
     // 2150 over 2036.7, the upper end at 97.5 %: t is 3.163 with 5 degrees of freedom.
     let near = said(2150.0);
     assert!(near.starts_with("Yes: the limit is kept, by 5.5 %.") && near.contains("yes, by 5.5 %"), "{near}");
@@ -402,8 +395,7 @@ fn a_count_of_0_is_a_figure_like_any_other() {
             run.metrics.insert("deadlocks".into(), count);
         }
         contents.study.limits = vec![of_oltp("deadlocks", at_most, false)];
-        let said = report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false);
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
+        fixture::short(&Input::new(contents, Details::default()))
     };
     for at_most in [0.0, 10.0] {
         let none = said([0.0; 6], at_most);
@@ -428,8 +420,7 @@ fn who_failed_in_a_round_kept_no_limit_in_it() {
     let mut failing = around(2000.0, 1.0);
     failing.values.insert(2, None);
     failing.values.insert(5, None);
-    let said = report::summary(&input(vec![failing], &[limit(10_000.0, false)]), &Place::default(), 100, false);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = fixture::short(&input(vec![failing], &[limit(10_000.0, false)]));
     assert!(
         said.starts_with("Not known: p99 of the flush has no figure in 2 of 8 rounds; in the others it is"),
         "{said}"
@@ -440,10 +431,10 @@ fn who_failed_in_a_round_kept_no_limit_in_it() {
     assert!(said.contains("no figure in 1 round\n"), "{said}");
     // What two limits have in common is the rounds of the one that has fewer.
     let few = vec![around(2000.0, 1.0), Row::new("xfs", &[2000.0])];
-    let said = report::summary(&input(few, &[limit(10_000.0, false)]), &Place::default(), 100, false);
+    let said = fixture::short(&input(few, &[limit(10_000.0, false)]));
     assert!(said.contains("How sure: not known. What was measured in one round has no interval."), "{said}");
     let few = vec![around(2000.0, 1.0), Row::new("xfs", &[2000.0, 2010.0])];
-    let said = report::summary(&input(few, &[limit(10_000.0, false)]), &Place::default(), 100, false);
+    let said = fixture::short(&input(few, &[limit(10_000.0, false)]));
     assert!(said.contains("How sure: 95 %, over 2 rounds, for all 2 limits together."), "{said}");
 }
 
@@ -463,6 +454,6 @@ fn the_slowest_of_a_trial_is_that_of_all_its_runs() {
         }
     }
     contents.study.limits = vec![of_oltp(name, 50_000.0, false)];
-    let said = report::summary(&Input::new(contents, Details::default()), &Place::default(), 100, false);
+    let said = fixture::short(&Input::new(contents, Details::default()));
     assert!(said.starts_with("No: latency max is 500 ms, 10 times its limit of 50.0 ms."), "{said}");
 }

@@ -47,8 +47,7 @@ fn the_fastest_is_no_pick_if_it_stalled_once() {
     let row = shown.lines().find(|line| line.contains("  btrfs ")).expect("its row");
     assert!(row.contains(" 0  ") && !row.contains("0–0") && row.contains("1 of 6 runs"), "{row}");
     assert!(!shown.contains("btrfs is ") && !shown.contains("than btrfs"), "nothing is claimed of it: {shown}");
-    let short = report::summary(&input, &report::Place::default(), 100, false);
-    let short = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short = fixture::short(&input);
     assert!(short.starts_with("Use xfs: it is the fastest of the scenarios that did not stall. "), "{short}");
     assert!(short.contains("that none of the scenarios that did not stall is faster."), "{short}");
     let page = report::html(&input);
@@ -98,8 +97,7 @@ fn where_all_stall_nothing_is_picked() {
             "Nothing to pick: every scenario that could be has a figure of 0: ext4 (stalled in {n} of 6 runs) and xfs (stalled in {n} of 6 runs).",
             n = zeros.len()
         );
-        let said: String = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.starts_with(&wanted), "{shown}");
+        assert!(fixture::one_line(&shown).starts_with(&wanted), "{shown}");
         assert!(are_numbers(&report::html(&input)));
         assert!(json(&table)["workloads"][0]["pick"].is_null());
     }

@@ -4,7 +4,6 @@ use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, Session, TrialState, Worse};
-use report::Place;
 use report::input::{Details, Input};
 
 const NOISE: [f64; 8] = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
@@ -96,8 +95,7 @@ fn check_choice(contents: Contents, expected: Expect) {
 
 /// The short answer in one line.
 pub fn short(contents: Contents) -> String {
-    let said = report::summary(&input(contents), &Place::default(), 100, false);
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    fixture::short(&input(contents))
 }
 
 pub const NEW: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1385.0), ("ext4", 1004.0)];
