@@ -9,7 +9,7 @@ use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Failure;
-use observe::safety::Safety;
+use observe::safety::{Grade, Safety};
 use report::input::{Details, Input};
 use report::{Knowledge, Place};
 use std::collections::BTreeMap;
@@ -274,6 +274,14 @@ pub fn cut(contents: &mut Contents, label: &str, safety: Safety) {
         failure: None,
         member: None,
     });
+}
+
+/// Adds that what a power cut takes from a scenario could not be measured, for this.
+pub fn cut_failed(contents: &mut Contents, label: &str, cause: &str) {
+    cut(contents, label, found(Grade::A));
+    let failure = Failure { step: "record".into(), causes: vec![cause.into()], log: String::new() };
+    let last = contents.safety.last_mut().expect("just added");
+    (last.safety, last.failure) = (None, Some(failure));
 }
 
 /// Contents with histograms and series that fit the values.

@@ -1,10 +1,8 @@
 //! The outputs for machines and for doing it again.
 
 use crate::export;
-use crate::fixture::{self, found};
-use ledger::model::MeasuredSafety;
+use crate::fixture;
 use observe::metric::{Direction, Metric};
-use observe::record::Failure;
 use observe::safety::Grade;
 
 #[test]
@@ -60,23 +58,10 @@ fn a_hole_is_seen_by_the_exit_status() {
     table.rows[0].values[3] = None;
     assert!(report::has_holes(&fixture::input(&table)));
     let mut input = fixture::published();
-    let mut measured = |failure: Option<&str>| {
-        let failure =
-            failure.map(|cause| Failure { step: "record".into(), causes: vec![cause.into()], log: String::new() });
-        let safety = failure.is_none().then(|| found(Grade::A));
-        let scenario = input.contents.scenarios[0].label.clone();
-        input.contents.safety.push(MeasuredSafety {
-            scenario,
-            ended: 1.0,
-            asked: serde_json::Value::Null,
-            safety,
-            failure,
-            member: None,
-        });
-        report::has_holes(&input)
-    };
-    assert!(measured(Some("the log is full")), "not measured");
-    assert!(!measured(None), "measured again");
+    fixture::cut_failed(&mut input.contents, "ext4 · 128M", "the log is full");
+    assert!(report::has_holes(&input), "not measured");
+    fixture::cut(&mut input.contents, "ext4 · 128M", fixture::found(Grade::A));
+    assert!(!report::has_holes(&input), "measured again");
 }
 
 #[test]

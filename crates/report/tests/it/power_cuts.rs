@@ -4,9 +4,8 @@ use crate::export;
 use crate::fixture::{self, Row, Table};
 use crate::page;
 use expect_test::expect;
-use ledger::model::{Contents, MeasuredSafety};
+use ledger::model::Contents;
 use observe::durability::Class;
-use observe::record::Failure;
 use observe::safety::{Grade, Safety};
 use report::input::Input;
 use serde_json::json;
@@ -181,9 +180,8 @@ fn a_study_may_allow_classes() {
 /// The fastest had been picked by its promise where no power cut could be measured, though the study allows one class alone.
 #[test]
 fn classes_are_asked_for_where_no_power_cut_could_be_measured() {
-    let failed = input(&[("jfs", Grade::A)], |contents| {
-        let failure = Failure { step: "power cut".into(), causes: vec!["two disks".into()], log: String::new() };
-        (contents.safety[0].safety, contents.safety[0].failure) = (None, Some(failure));
+    let failed = input(&[], |contents| {
+        fixture::cut_failed(contents, "jfs", "two disks");
         allow(&[Grade::A])(contents);
     });
     assert_eq!(pick(&failed), serde_json::Value::Null);
@@ -416,11 +414,7 @@ fn a_failed_measurement_and_a_hole_in_the_search_are_warnings() {
     let input = input(&[("ext4", Grade::A)], |contents| {
         let missed = Safety { audited_new: 2, ..fixture::found(Grade::A) };
         fixture::cut(contents, "xfs", missed);
-        let failure = Failure { step: "record".into(), causes: vec!["the disk ended".into()], log: String::new() };
-        for scenario in ["jfs", "ext4"] {
-            let (scenario, failure) = (scenario.into(), Some(failure.clone()));
-            contents.safety.push(MeasuredSafety { scenario, safety: None, failure, ..contents.safety[0].clone() });
-        }
+        ["jfs", "ext4"].iter().for_each(|label| fixture::cut_failed(contents, label, "the disk ended"));
     });
     let json = export::json(&input);
     let seen: Vec<&str> =
@@ -438,9 +432,7 @@ fn a_measurement_that_failed_after_damage_is_a_hole() {
     let damaged = |is_failed: bool| {
         input(&[("ext4", Grade::E)], |contents| {
             if is_failed {
-                let failure = Failure { step: "record".into(), causes: vec!["no room".into()], log: String::new() };
-                let (safety, failure) = (None, Some(failure));
-                contents.safety.push(MeasuredSafety { safety, failure, ..contents.safety[0].clone() });
+                fixture::cut_failed(contents, "ext4", "no room");
             }
         })
     };

@@ -4,8 +4,6 @@ use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, LimitRecord, Phase, Screened, ScreenedFactor, Together, TrialState};
-use observe::record::Failure;
-use observe::safety::Grade;
 use report::input::Input;
 
 fn factor(name: &str, level: &str, effect: f64, half_width: f64, share: f64) -> ScreenedFactor {
@@ -234,12 +232,6 @@ fn a_page_after_a_screen_can_be_explored() {
 /// `powercut` had asked for all combinations before the screen, and `run --retry-failed` asks no more for those that it left out.
 #[test]
 fn power_cuts_of_what_was_screened_out_are_no_hole() {
-    let failed = |contents: &mut Contents, label: &str| {
-        fixture::cut(contents, label, fixture::found(Grade::A));
-        let cut = contents.safety.last_mut().expect("it was added");
-        let failure = Failure { step: "record".into(), causes: vec!["no room".into()], log: String::new() };
-        (cut.safety, cut.failure) = (None, Some(failure));
-    };
     let said = |contents: &Contents| {
         let input = input(contents.clone());
         let is_warned =
@@ -247,9 +239,9 @@ fn power_cuts_of_what_was_screened_out_are_no_hole() {
         [report::has_holes(&input), is_warned]
     };
     let mut contents = contents(6, true);
-    failed(&mut contents, "xfs · noatime");
+    fixture::cut_failed(&mut contents, "xfs · noatime", "no room");
     assert_eq!(said(&contents), [false, false]);
-    failed(&mut contents, "xfs · none");
+    fixture::cut_failed(&mut contents, "xfs · none", "no room");
     assert_eq!(said(&contents), [true, true]);
 }
 
