@@ -490,10 +490,8 @@ fn a_named_factor_is_known_by_what_it_sets() {
 /// is p = 0.03.
 #[test]
 fn a_swing_is_shown_where_its_comparison_is() {
-    let row = |filesystem: &str, buffer: &str, of_round: &dyn Fn(usize) -> f64| Row {
-        label: format!("{filesystem} · {buffer}"),
-        levels: vec![("storage.filesystem", filesystem.into()), ("workload.oltp.cache_size", buffer.into())],
-        ..Row::new(filesystem, &(0..6).map(of_round).collect::<Vec<f64>>())
+    let row = |filesystem: &str, cache: &str, of_round: &dyn Fn(usize) -> f64| {
+        Row::with_cache(filesystem, cache, &(0..6).map(of_round).collect::<Vec<f64>>())
     };
     let ahead = |round: usize| f64::exp(0.01 + if round.is_multiple_of(2) { 0.00745 } else { -0.00745 });
     let table = study(vec![

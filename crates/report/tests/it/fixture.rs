@@ -37,6 +37,15 @@ impl Row {
             control: false,
         }
     }
+
+    /// Of a filesystem with a cache of this size.
+    pub fn with_cache(filesystem: &str, cache: &str, values: &[f64]) -> Row {
+        Row {
+            label: format!("{filesystem} · {cache}"),
+            levels: vec![("storage.filesystem", filesystem.into()), ("workload.oltp.cache_size", cache.into())],
+            ..Row::new(filesystem, values)
+        }
+    }
 }
 
 /// A study's primary values.
@@ -60,12 +69,8 @@ pub fn filesystems_and_buffers() -> Table {
         ("btrfs", "128M", [2655.0, 2702.0, 2610.0, 2588.0, 2571.0, 2493.0]),
         ("btrfs", "2G", [3215.0, 3120.0, 3188.0, 3049.0, 3102.0, 2990.0]),
     ];
-    let row = |(filesystem, buffer, values): &(&str, &str, [f64; 6])| Row {
-        label: format!("{filesystem} · {buffer}"),
-        levels: vec![("storage.filesystem", (*filesystem).into()), ("workload.oltp.cache_size", (*buffer).into())],
-        ..Row::new(filesystem, values)
-    };
-    let mut rows: Vec<Row> = values.iter().map(row).collect();
+    let mut rows: Vec<Row> =
+        values.iter().map(|(filesystem, cache, values)| Row::with_cache(filesystem, cache, values)).collect();
     let control: Vec<f64> =
         [1.004, 0.991, 1.009, 0.996, 1.011, 0.998].iter().zip(&values[0].2).map(|(f, v)| f * v).collect();
     let mut control = Row { levels: rows[0].levels.clone(), control: true, ..Row::new("x", &control) };

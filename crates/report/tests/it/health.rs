@@ -1,5 +1,6 @@
 //! What is said of runs that were not steady, too short or disturbed, and that ordinary runs are left in peace.
 
+use crate::answers::{rounds, study};
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
@@ -8,12 +9,7 @@ use report::input::{Details, Input};
 
 /// Two filesystems of which xfs is 4 % faster, in eight rounds with a little noise.
 fn table() -> Table {
-    let pattern = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
-    let values = |level: f64, shift: usize| {
-        (0..8).map(|i| level * (1.0 + 0.008 * pattern[(i * 3 + shift) % 8])).collect::<Vec<_>>()
-    };
-    let rows = vec![Row::new("ext4", &values(1000.0, 0)), Row::new("xfs", &values(1040.0, 3))];
-    Table { rows, ..fixture::filesystems_and_buffers() }
+    study(vec![Row::new("ext4", &rounds(1000.0, 0.008, 0)), Row::new("xfs", &rounds(1040.0, 0.008, 3))])
 }
 
 /// Contents whose runs had these rates: of each trial a level for each second, around which the rate dithers.

@@ -1,6 +1,6 @@
 //! Studies in which a scenario fails in some rounds: its mean is over other rounds than the others', and is no rank among them.
 
-use crate::answers::{by_rate, rounds};
+use crate::answers::{by_rate, rounds, study};
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use ledger::model::Session;
@@ -15,10 +15,6 @@ fn failing(row: Row, failed: std::ops::Range<usize>) -> Row {
     let mut row = row;
     row.values[failed].iter_mut().for_each(|value| *value = None);
     row
-}
-
-fn study(rows: Vec<Row>) -> Table {
-    Table { workload: "oltp", metric: fixture::transactions(), rows }
 }
 
 fn short(table: &Table) -> String {
@@ -154,23 +150,14 @@ fn who_fails_when_the_machine_is_slow_is_not_called_faster() {
     assert!(hidden.contains("jfs measured 1.10× that, but is no choice") && !hidden.contains("either"), "{hidden}");
 }
 
-/// Of a filesystem with a buffer.
-fn level(filesystem: &str, buffer: &str, values: Vec<f64>) -> Row {
-    Row {
-        label: format!("{filesystem} · {buffer}"),
-        levels: vec![("storage.filesystem", filesystem.into()), ("workload.oltp.cache_size", buffer.into())],
-        ..Row::new(filesystem, &values)
-    }
-}
-
 /// One of four works for two rounds: averages over levels are without it, and rest on all rounds of the others.
 #[test]
 fn who_was_given_up_takes_no_rounds_of_the_others() {
     let table = study(vec![
-        level("ext4", "128M", rounds(1000.0, 0.01, 0)),
-        level("ext4", "2G", rounds(2000.0, 0.01, 1)),
-        level("xfs", "128M", rounds(900.0, 0.01, 3)),
-        failing(level("xfs", "2G", rounds(2200.0, 0.01, 4)), 2..8),
+        Row::with_cache("ext4", "128M", &rounds(1000.0, 0.01, 0)),
+        Row::with_cache("ext4", "2G", &rounds(2000.0, 0.01, 1)),
+        Row::with_cache("xfs", "128M", &rounds(900.0, 0.01, 3)),
+        failing(Row::with_cache("xfs", "2G", &rounds(2200.0, 0.01, 4)), 2..8),
     ]);
     let mut contents = fixture::contents(&table);
     contents.trials.retain(|trial| trial.scenario != "xfs · 2G" || trial.round < 4);
@@ -272,12 +259,12 @@ fn a_level_that_stalled_leaves_no_bound_over_all_levels() {
     let mut stalled = rounds(1000.0, 0.01, 2);
     stalled[3] = 0.0;
     let table = study(vec![
-        level("ext4", "128M", rounds(1000.0, 0.01, 0)),
-        level("ext4", "2G", rounds(2000.0, 0.01, 1)),
-        level("xfs", "128M", rounds(1000.0, 0.01, 3)),
-        level("xfs", "2G", rounds(2000.0, 0.01, 4)),
-        level("btrfs", "128M", stalled),
-        level("btrfs", "2G", rounds(2000.0, 0.01, 5)),
+        Row::with_cache("ext4", "128M", &rounds(1000.0, 0.01, 0)),
+        Row::with_cache("ext4", "2G", &rounds(2000.0, 0.01, 1)),
+        Row::with_cache("xfs", "128M", &rounds(1000.0, 0.01, 3)),
+        Row::with_cache("xfs", "2G", &rounds(2000.0, 0.01, 4)),
+        Row::with_cache("btrfs", "128M", &stalled),
+        Row::with_cache("btrfs", "2G", &rounds(2000.0, 0.01, 5)),
     ]);
     let swings = part(&table)["swings"].clone();
     let filesystem = swings.as_array().into_iter().flatten().find(|swing| swing["factor"] == "storage.filesystem");

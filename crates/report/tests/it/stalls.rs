@@ -1,5 +1,6 @@
 //! A load that stalls in some of its runs: it is said, it is not picked, and it is not averaged away.
 
+use crate::answers::study;
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use ledger::model::RunRow;
@@ -16,10 +17,6 @@ fn times(values: [f64; 6], factor: f64) -> [f64; 6] {
 fn with_zeros(mut values: [f64; 6], rounds: &[usize]) -> [f64; 6] {
     rounds.iter().for_each(|round| values[*round] = 0.0);
     values
-}
-
-fn study(rows: Vec<Row>) -> Table {
-    Table { rows, ..fixture::filesystems_and_buffers() }
 }
 
 /// Whether every coordinate of the page's charts is one; its script knows the word, too.

@@ -1,15 +1,14 @@
 //! What is said of studies that asked for the best only: who was dropped, and what new rounds made of the pick.
 
+use crate::answers::{self, study};
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Finalists, Mode, Order, Phase, Session, TrialState, Worse};
 use report::input::{Details, Input};
 
-const NOISE: [f64; 8] = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
-
 fn rounds(level: f64, count: usize, seed: usize) -> Vec<f64> {
-    (0..count).map(|i| level * (1.0 + 0.01 * NOISE[(i * 3 + seed) % 8])).collect()
+    answers::rounds(level, 0.01, seed)[..count].to_vec()
 }
 
 fn worse(scenario: &str, round: u32, behind: f64, stays: bool) -> Decision {
@@ -36,7 +35,7 @@ fn table() -> Table {
         Row::new("f2fs", &rounds(1410.0, 8, 6)),
     ];
     rows.push(Row { label: "ext4 (control)".into(), control: true, ..Row::new("ext4", &rounds(1002.0, 8, 5)) });
-    Table { rows, ..fixture::filesystems_and_buffers() }
+    study(rows)
 }
 
 pub fn tuned(new_rounds: &[(&str, f64)], count: usize) -> Contents {
