@@ -3,8 +3,9 @@
 use crate::fixture::{self, Row, Table};
 use ledger::model::{Contents, Host, LimitRecord, MeasuredFaults, MeasuredSafety, Member, Session};
 use observe::faults::FaultsFound;
-use observe::safety::Grade;
+use observe::safety::{Grade, Safety};
 use report::FleetReport;
+use serde_json::Value;
 
 const ROUNDS: usize = 3;
 
@@ -52,6 +53,24 @@ fn is_choice(_workload: &str, setting: &str) -> bool {
 
 fn said(contents: &Contents) -> String {
     FleetReport::of(contents, is_choice).expect("a fleet").terminal(160, false)
+}
+
+fn json(contents: &Contents) -> Value {
+    FleetReport::of(contents, is_choice).expect("a fleet").json()
+}
+
+/// Adds what a power cut took from each scenario on each of eight hosts; none: it could not be measured.
+fn cut(contents: &mut Contents, found: impl Fn(u32, &str) -> Option<Safety>) {
+    for (number, scenario) in (1..=8).flat_map(|number| ["ext4", "xfs", "btrfs"].map(|scenario| (number, scenario))) {
+        contents.safety.push(MeasuredSafety {
+            scenario: scenario.into(),
+            ended: 1.0,
+            asked: Value::Null,
+            safety: found(number, scenario),
+            failure: None,
+            member: Some(number),
+        });
+    }
 }
 
 #[track_caller]
@@ -102,7 +121,7 @@ fn three_hosts_are_these_hosts_only() {
         &["on these 3 hosts only", "Fewer than 4 hosts: these hosts only, and nothing is said of another machine."],
     );
     assert!(!said.contains("On a further machine"), "{said}");
-    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let json = json(&contents);
     assert_eq!(
         (json["these_hosts_only"].as_bool(), json["parts"][0]["may_be_best"][0].as_str()),
         (Some(true), Some("xfs"))
@@ -117,10 +136,7 @@ fn a_member_that_has_just_begun_is_no_host() {
     let said = said(&contents);
     check(&said, &["on these 3 hosts only", "xfs is ahead on 3 of 3 hosts.", "member 4 on n4 measured 0 of 3 rounds"]);
     contents.trials.clear();
-    check(
-        &FleetReport::of(&contents, is_choice).expect("a fleet").terminal(160, false),
-        &["Too little was measured so far to choose."],
-    );
+    check(&self::said(&contents), &["Too little was measured so far to choose."]);
 }
 
 #[test]
@@ -196,7 +212,7 @@ fn what_is_not_alike_on_all_hosts_is_said() {
     }
     let not_alike = "Not alike on all hosts: mitigations (8 values); mkfs.ext4 1.46.2 (n7 and n8) and 1.47.0 (n1, n2, n3, n4 and 2 more); \
                      service.postgres.version 15.8 (n1, n3, n4, n5 and 3 more) and 16.1 (n2).";
-    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let json = json(&contents);
     let answer = json["answer"].as_array().expect("sentences");
     assert!(answer.iter().any(|sentence| sentence == not_alike), "{json:#}");
     // A factor of versions is what is compared.
@@ -233,17 +249,7 @@ fn trials_that_failed_are_named() {
 #[test]
 fn a_power_cut_that_could_not_be_measured_is_a_hole() {
     let mut contents = fleet(&EIGHT);
-    for (number, scenario) in (1..=8).flat_map(|number| ["ext4", "xfs", "btrfs"].map(|scenario| (number, scenario))) {
-        let safety = ((number, scenario) != (3, "xfs")).then(|| fixture::found(Grade::A));
-        contents.safety.push(MeasuredSafety {
-            scenario: scenario.into(),
-            ended: 1.0,
-            asked: serde_json::Value::Null,
-            safety,
-            failure: None,
-            member: Some(number),
-        });
-    }
+    cut(&mut contents, |number, scenario| ((number, scenario) != (3, "xfs")).then(|| fixture::found(Grade::A)));
     let hole = "Missing, of 8 members: what a power cut takes was not measured by member 3 on n3 (xfs).";
     check(&said(&contents), &[hole]);
     // Its time was over before it came to that: nobody wrote down that it could not.
@@ -257,41 +263,28 @@ fn a_power_cut_that_could_not_be_measured_is_a_hole() {
     contents.faults.push(MeasuredFaults {
         scenario: "xfs".into(),
         ended: 1.0,
-        asked: serde_json::Value::Null,
+        asked: Value::Null,
         faults: None,
         failure: None,
         member: Some(3),
     });
     let hole = "what a failing disk does was not measured, or not to the end, by member 3 on n3 (ext4, xfs, btrfs)";
-    let json = |contents: &Contents| FleetReport::of(contents, is_choice).expect("a fleet").json().to_string();
-    check(&json(&contents), &[hole]);
+    check(&json(&contents).to_string(), &[hole]);
     // A guest's kernel died amid the search.
     contents.faults[0].faults = Some(FaultsFound { ended_early: true, ..FaultsFound::default() });
-    check(&json(&contents), &[hole]);
+    check(&json(&contents).to_string(), &[hole]);
 }
 
 /// What seven machines lost is no promise kept, because an eighth was not asked.
 #[test]
 fn a_missing_power_cut_hides_no_loss_on_others() {
     let mut contents = fleet(&EIGHT);
-    for (number, scenario) in (1..=8).flat_map(|number| ["ext4", "xfs", "btrfs"].map(|scenario| (number, scenario))) {
-        let grade = if scenario == "xfs" { Grade::C } else { Grade::A };
-        if (number, scenario) != (3, "xfs") {
-            contents.safety.push(MeasuredSafety {
-                scenario: scenario.into(),
-                ended: 1.0,
-                asked: serde_json::Value::Null,
-                safety: Some(fixture::found(grade)),
-                failure: None,
-                member: Some(number),
-            });
-        }
-    }
+    cut(&mut contents, |_, scenario| Some(fixture::found(if scenario == "xfs" { Grade::C } else { Grade::A })));
+    contents.safety.retain(|measured| (measured.member, &*measured.scenario) != (Some(3), "xfs"));
     check(&said(&contents), &["Use ext4: over 8 hosts it is the fastest of the 2 that may be picked.", "less safe"]);
     // What made it less safe, and where, had been said nowhere.
     check(&said(&contents), &["After a power cut, on the host that lost most: ext4 A · lost nothing; xfs C · lost "]);
-    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json().to_string();
-    check(&json, &[" (n8); btrfs A · lost nothing."]);
+    check(&json(&contents).to_string(), &[" (n8); btrfs A · lost nothing."]);
     // A study that allows one class takes no promise for it.
     contents.study.analysis.safety_classes = Some(vec![Grade::A]);
     contents.safety.retain(|measured| measured.member != Some(3));
@@ -303,7 +296,7 @@ fn what_is_missing_is_named() {
     let mut contents = fleet(&EIGHT);
     contents.members[0].of = 10;
     contents.trials.retain(|trial| trial.round < 22);
-    contents.study.limits.push(ledger::model::LimitRecord {
+    contents.study.limits.push(LimitRecord {
         title: "enough".into(),
         workload: "oltp".into(),
         metric: "transactions_per_second".into(),
@@ -408,8 +401,7 @@ fn limits_are_held_against_every_host_and_a_further_one() {
     let mut left_out = with_limit(4, 10.0, true);
     left_out.study.limits.push(LimitRecord { workload: "tree".into(), ..left_out.study.limits[0].clone() });
     check(&said(&left_out), &["Not known: Its speed of tree was not measured on "]);
-    let json = FleetReport::of(&with_limit(8, 2500.0, true), is_choice).expect("a fleet").json();
-    let of_xfs = &json["limits"][1];
+    let of_xfs = &json(&with_limit(8, 2500.0, true))["limits"][1];
     assert_eq!(
         (&of_xfs["hosts"][1], &of_xfs["kept"]),
         (&serde_json::json!({ "rounds": 3, "beyond": 3 }), &false.into())
@@ -418,8 +410,7 @@ fn limits_are_held_against_every_host_and_a_further_one() {
     let least_of = |members: u32| {
         let mut contents = with_limit(8, 10.0, true);
         contents.members.iter_mut().for_each(|member| member.of = members);
-        let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
-        json["limits"][0]["further"][0].as_f64().expect("a figure")
+        json(&contents)["limits"][0]["further"][0].as_f64().expect("a figure")
     };
     assert!(least_of(12) < 0.9 * least_of(8), "{} and {}", least_of(12), least_of(8));
 }
@@ -509,7 +500,7 @@ fn a_condition_of_the_load_is_no_choice() {
             "faster than ext4 · 16 threads",
         ],
     );
-    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let json = json(&contents);
     let of = |part: usize, key: &str| json["parts"][part][key].clone();
     assert_eq!(of(1, "conditions"), serde_json::json!({ "workload.oltp.threads": "16" }));
     // Both share the level of a first answer.
@@ -554,9 +545,8 @@ fn what_ran_on_few_hosts_is_not_picked_over_all() {
             "too few hosts; measured on 3 hosts only",
         ],
     );
-    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
-    let against = &json["parts"][0]["scenarios"][2]["against_baseline"];
-    assert_eq!((&against["verdict"], &against["hosts"]), (&serde_json::Value::Null, &3.into()), "{against}");
+    let against = &json(&contents)["parts"][0]["scenarios"][2]["against_baseline"];
+    assert_eq!((&against["verdict"], &against["hosts"]), (&Value::Null, &3.into()), "{against}");
     // On five it competes, and the answer says over how many it is.
     let mut contents = fleet(&hosts);
     contents.trials.retain(|trial| trial.scenario != "btrfs" || trial.member <= Some(5));
@@ -572,8 +562,7 @@ fn a_part_of_a_fleet_has_a_share_of_the_level() {
     let alpha = |change: &dyn Fn(&mut Contents)| {
         let mut contents = fleet(&EIGHT);
         change(&mut contents);
-        let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
-        json["parts"][0]["alpha"].as_f64().expect("a level")
+        json(&contents)["parts"][0]["alpha"].as_f64().expect("a level")
     };
     let members = |contents: &mut Contents, of: [u32; 2]| {
         contents.members.iter_mut().for_each(|member| member.of = of[usize::from(member.number > 4)]);
