@@ -5,6 +5,7 @@ use crate::fixture::{self, Row, Table, transactions};
 use ledger::model::{Contents, Order, RunDetail, RunRow};
 use observe::latency::Latency;
 use report::input::{Details, Input};
+use serde_json::Value;
 use std::time::Duration;
 
 /// Two filesystems by their values.
@@ -36,6 +37,13 @@ fn short(input: &Input) -> String {
     fixture::short(input)
 }
 
+/// What the JSON has of a figure of tails; null: nothing.
+fn tail(input: &Input, figure: &str) -> Value {
+    let json = export::json(input);
+    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
+    tails.iter().find(|tail| tail["figure"] == figure).cloned().unwrap_or_default()
+}
+
 #[test]
 fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
     let table = two(&EXT4, &times(1.1));
@@ -47,9 +55,7 @@ fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
     // Where the tail goes with the mean there is nothing to add; the table has it.
     let alike = with_tail(&table, 1.0);
     assert!(!short(&alike).contains("99th percentile"), "{}", short(&alike));
-    let json = export::json(&alike);
-    let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
-    let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
+    let latency = tail(&alike, "latency_p99");
     assert_eq!((&latency["operation"], &latency["claims"][0]["verdict"]), (&"transaction".into(), &"faster".into()));
 }
 
@@ -70,10 +76,7 @@ fn a_pick_whose_writes_are_on_the_device_later_has_it_in_the_short_answer() {
     let later = synced(6.0);
     let said = short(&later);
     assert!(said.contains("But the rate until all is on the device of xfs is 0.73"), "{said}");
-    let json = export::json(&later);
-    let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
-    let rate = tails.iter().find(|tail| tail["figure"] == "synced_rate").expect("the rate");
-    assert_eq!(rate["claims"][0]["verdict"], "slower");
+    assert_eq!(tail(&later, "synced_rate")["claims"][0]["verdict"], "slower");
     let alike = short(&synced(4.0));
     assert!(!alike.contains("on the device"), "{alike}");
 }
@@ -131,10 +134,7 @@ fn tails_of_split_rounds_are_compared_by_what_the_groups_share() {
         let tail = input.details.tails.get_mut(&id).expect("its tail");
         tail.p99.values_mut().flatten().for_each(|value| *value *= 4.0);
     }
-    let json = export::json(&input);
-    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
-    let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
-    for claim in latency["claims"].as_array().expect("claims") {
+    for claim in tail(&input, "latency_p99")["claims"].as_array().expect("claims") {
         let ratio = claim["ratio"].as_f64().expect("a ratio");
         assert!((0.8..1.25).contains(&ratio), "nobody's own latency differs: {claim}");
     }
@@ -197,7 +197,7 @@ fn what_a_turn_does_to_the_next_one_is_estimated_and_warned_of() {
     let said_after = |planted: f64, asleep_seconds: f64| {
         let mut contents = by_turns(planted);
         contents.runs.iter_mut().for_each(|run| run.started += asleep_seconds);
-        let input = Input::new(contents, report::input::Details::default());
+        let input = Input::new(contents, Details::default());
         let json = export::json(&input);
         (json["workloads"][0]["orders"].clone(), report::terminal(&input, 400, false), short(&input))
     };
@@ -214,7 +214,7 @@ fn what_a_turn_does_to_the_next_one_is_estimated_and_warned_of() {
     // A filesystem that can't be mounted here took the estimate with it.
     let mut contents = by_turns(0.1);
     contents.scenarios.push(ledger::model::Scenario { label: "btrfs".into(), ..contents.scenarios[1].clone() });
-    let json = export::json(&Input::new(contents, report::input::Details::default()));
+    let json = export::json(&Input::new(contents, Details::default()));
     assert_eq!(json["workloads"][0]["orders"], said(0.1).0);
 }
 
@@ -224,7 +224,7 @@ fn turns_are_not_called_short_runs() {
     let text = |order: Order| {
         let mut contents = by_turns(0.0);
         contents.study.analysis.order = order;
-        report::terminal(&Input::new(contents, report::input::Details::default()), 400, false)
+        report::terminal(&Input::new(contents, Details::default()), 400, false)
     };
     assert!(text(Order::Blocks).contains("runs lasted only 1.00 s"));
     assert!(!text(Order::Turns).contains("runs lasted only"), "{}", text(Order::Turns));
@@ -239,7 +239,7 @@ fn a_slow_round_is_no_slow_mode() {
         run.metrics.values_mut().for_each(|value| *value *= 0.3);
     }
     let slow = |contents: Contents| {
-        let input = Input::new(contents, report::input::Details::default());
+        let input = Input::new(contents, Details::default());
         fixture::row_of_json(&input, "ext4")["slow_runs"]["slow"].clone()
     };
     assert_eq!(slow(contents.clone()), 0);
@@ -274,7 +274,7 @@ fn a_pick_that_is_slow_now_and_then_has_it_in_the_short_answer() {
             let seconds = if [4, 9].contains(&run.run) { slow } else { 0.6 };
             run.metrics.insert("compile_seconds".into(), seconds * (1.0 + 0.001 * f64::from(run.run % 3)));
         }
-        short(&Input::new(contents, report::input::Details::default()))
+        short(&Input::new(contents, Details::default()))
     };
     let now_and_then = said(1.5);
     for expected in [
@@ -293,17 +293,14 @@ fn a_pick_that_is_slow_now_and_then_has_it_in_the_short_answer() {
 /// What takes longer is slower: of speeds it has the smaller part.
 #[test]
 fn a_percentile_of_speed_is_smaller_where_turns_take_longer() {
-    let json = export::json(&Input::new(jobs(), report::input::Details::default()));
-    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
-    let slow = tails.iter().find(|tail| tail["figure"] == "hundredth").expect("the slow end");
-    let claim = &slow["claims"][0];
+    let input = Input::new(jobs(), Details::default());
+    let claim = &tail(&input, "hundredth")["claims"][0];
     let ratio = claim["ratio"].as_f64().expect("a ratio");
     assert_eq!((&claim["verdict"], ratio < 1.0), (&"slower".into(), true), "{claim}");
     assert!((0.68..0.8).contains(&ratio), "between the slowest turn and the next: {claim}");
-    let median = tails.iter().find(|tail| tail["figure"] == "median").expect("the middle");
-    let claim = &median["claims"][0];
+    let claim = &tail(&input, "median")["claims"][0];
     assert!((claim["ratio"].as_f64().expect("a ratio") - 1.0 / 0.962).abs() < 0.01, "{claim}");
-    let said = report::answer(&Input::new(jobs(), report::input::Details::default())).join("\n");
+    let said = report::answer(&input).join("\n");
     assert!(said.contains("the 1st percentile of speed of xfs is 0."), "{said}");
 }
 
@@ -322,9 +319,7 @@ fn a_percentile_does_not_depend_on_how_long_turns_are() {
     fixture::split_into_turns(&mut contents, 20, |trial, turn| {
         details.add(trial, if trial.scenario == "xfs" { &short[usize::from(turn.run < 7)] } else { &long });
     });
-    let json = export::json(&Input::new(contents, details));
-    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
-    let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
+    let latency = tail(&Input::new(contents, details), "latency_p99");
     assert_eq!((&latency["claims"][0]["verdict"], &latency["claims"][0]["ratio"]), (&"equivalent".into(), &1.0.into()));
 }
 
@@ -333,16 +328,11 @@ fn a_percentile_does_not_depend_on_how_long_turns_are() {
 fn a_standstill_makes_no_tail_shorter() {
     let table = two(&EXT4, &times(1.1));
     let mut input = with_tail(&table, 0.5);
-    let latency = |input: &Input| {
-        let json = export::json(input);
-        let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
-        tails.into_iter().find(|tail| tail["figure"] == "latency_p99")
-    };
-    assert!(latency(&input).is_some());
+    assert!(tail(&input, "latency_p99").is_object());
     let stalled = input.contents.trials.iter().find(|trial| trial.scenario == "xfs").map(|trial| trial.id);
     for run in input.contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
         run.metrics.insert("transactions_per_second".into(), 0.0);
     }
     let input = Input::new(input.contents, input.details);
-    assert_eq!(latency(&input), None, "nothing is decided of it");
+    assert_eq!(tail(&input, "latency_p99"), Value::Null, "nothing is decided of it");
 }
