@@ -1,6 +1,7 @@
 //! Two results held against each other: every metric with a direction, and no more is said than `history` says of the same two.
 
-use crate::fixture::{self, Row, Table};
+use crate::answers::study;
+use crate::fixture::{self, Row};
 use analysis::view::View;
 use ledger::model::{Contents, Decision, Finalists, Order, Session};
 use observe::metric::{Direction, Metric};
@@ -18,6 +19,21 @@ fn compared(a: &Input, b: &Input) -> Comparison {
     Comparison::of(a, b).expect("both ran on the host")
 }
 
+fn of_sessions(pairs: &[[Input; 2]]) -> Comparison {
+    Comparison::of_sessions(pairs).expect("both ran on the host")
+}
+
+/// Four rounds.
+fn row(name: &str, factor: f64) -> Row {
+    Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor))
+}
+
+/// Begun so many hours later.
+fn at(mut input: Input, hours: f64) -> Input {
+    input.contents.study.created += hours * 3600.0;
+    input
+}
+
 /// Each figure of the only workload.
 fn figures(comparison: &Comparison) -> Vec<Value> {
     comparison.json()["workloads"][0]["figures"].as_array().expect("a list").clone()
@@ -25,10 +41,7 @@ fn figures(comparison: &Comparison) -> Vec<Value> {
 
 #[test]
 fn two_results_are_compared_scenario_by_scenario() {
-    let table = |factor: f64, names: [&str; 2]| Table {
-        rows: names.map(|name| Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor))).into(),
-        ..fixture::filesystems_and_buffers()
-    };
+    let table = |factor: f64, names: [&str; 2]| study(names.map(|name| row(name, factor)).into());
     let a = fixture::input(&table(1.0, ["ext4", "xfs"]));
     let mut b = fixture::input(&table(1.2, ["ext4", "btrfs"]));
     b.contents.sessions[0].machine.insert("kernel".into(), "6.13.0".into());
@@ -58,12 +71,7 @@ fn a_workload_of_one_side_is_named() {
 
 #[test]
 fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs() {
-    let table = |factor: f64| Table {
-        rows: ["ext4", "xfs"]
-            .map(|name| Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor)))
-            .into(),
-        ..fixture::filesystems_and_buffers()
-    };
+    let table = |factor: f64| study(["ext4", "xfs"].map(|name| row(name, factor)).into());
     let (mut a, mut b) = (fixture::contents(&table(1.0)), fixture::contents(&table(1.2)));
     let errors = Metric::new("errors", "1", Direction::Less);
     for (contents, count) in [(&mut a, 0.0), (&mut b, 3.0)] {
@@ -96,11 +104,12 @@ fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs
 
 #[test]
 fn too_few_rounds_give_no_verdict() {
-    let table = |factor: f64| Table {
-        rows: vec![Row::new("ext4", &[1000.0, 1010.0, 995.0].map(|value| value * factor))],
-        ..fixture::filesystems_and_buffers()
+    let input = |factor: f64| {
+        let mut of_three = row("ext4", factor);
+        of_three.values.truncate(3);
+        fixture::input(&study(vec![of_three]))
     };
-    let text = compared(&fixture::input(&table(1.0)), &fixture::input(&table(2.0))).text();
+    let text = compared(&input(1.0), &input(2.0)).text();
     assert!(text.contains("2.000 [") && text.contains("fewer than 4 rounds") && !text.contains("  better"), "{text}");
 }
 
@@ -190,26 +199,21 @@ fn a_studys_own_level_holds_between_two_of_them() {
 /// Sessions of equal sides whose days differ by 5 %: of one a side a change is shown, of six in turns none; and what is twice as slow is.
 #[test]
 fn sessions_in_turns_hold_how_days_differ() {
-    let day = |factor: f64| {
-        let values = [1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor);
-        fixture::input(&Table { rows: vec![Row::new("ext4", &values)], ..fixture::filesystems_and_buffers() })
-    };
+    let day = |factor: f64| fixture::input(&study(vec![row("ext4", factor)]));
     let flagged = |comparison: &Comparison| figures(comparison)[0]["change"]["flagged"] == true;
     let one = compared(&day(1.0), &day(0.95));
     assert!(flagged(&one) && one.text().contains("one between these two sessions"), "{}", one.text());
     assert_eq!(one.worse_by(0.04).map(|worse| worse.len()), Some(1));
     assert_eq!(one.worse_by(0.06).map(|worse| worse.len()), Some(0));
     let pairs = |effect: f64, days: &[[f64; 2]]| -> Vec<[Input; 2]> {
-        let begun = |mut input: Input, hour: usize| {
-            input.contents.study.created += hour as f64 * 3600.0;
-            input
+        let pair = |(number, [a, b]): (usize, &[f64; 2])| {
+            let hour = 2.0 * number as f64;
+            [at(day(*a), hour), at(day(b * effect), hour + 1.0)]
         };
-        let pair =
-            |(number, [a, b]): (usize, &[f64; 2])| [begun(day(*a), 2 * number), begun(day(b * effect), 2 * number + 1)];
         days.iter().enumerate().map(pair).collect()
     };
     let days = [[1.0, 0.95], [0.96, 1.0], [1.05, 1.01], [0.97, 1.03], [1.02, 0.98], [1.0, 1.04]];
-    let of = |effect, days: &[[f64; 2]]| Comparison::of_sessions(&pairs(effect, days)).expect("both ran on the host");
+    let of = |effect, days: &[[f64; 2]]| of_sessions(&pairs(effect, days));
     let six = of(1.0, &days);
     assert!(!flagged(&six) && six.text().contains("Each of the 6 sessions a side is one value"), "{}", six.text());
     assert_eq!(six.worse_by(0.0), Some(Vec::new()));
@@ -218,7 +222,7 @@ fn sessions_in_turns_hold_how_days_differ() {
     assert!(!six.text().contains("did not take turns"), "{}", six.text());
     let [a, b] = [sorted[0][1].contents.study.created, sorted[1][0].contents.study.created];
     (sorted[0][1].contents.study.created, sorted[1][0].contents.study.created) = (b, a);
-    let by_side = Comparison::of_sessions(&sorted).expect("a word, no error");
+    let by_side = of_sessions(&sorted);
     assert!(by_side.text().contains("did not take turns"), "{}", by_side.text());
     assert!(by_side.mixed().is_some_and(|why| why.contains("did not take turns")) && six.mixed().is_none());
     // Machines of their own measure pairs at the same time.
@@ -230,16 +234,16 @@ fn sessions_in_turns_hold_how_days_differ() {
             input.contents.sessions.last_mut().expect("a session").ended = Some(began + 1500.0);
         }
     }
-    assert_eq!(Comparison::of_sessions(&beside).expect("both ran on the host").mixed(), None);
+    assert_eq!(of_sessions(&beside).mixed(), None);
     let mut changed = pairs(1.0, &days);
     changed[2][1].contents.study.hash = "another".into();
-    let changed = Comparison::of_sessions(&changed).expect("a word, no error");
+    let changed = of_sessions(&changed);
     assert_eq!(changed.mixed(), Some("The sessions of B are not of one study."));
     assert_eq!(changed.text().matches("are not of one study").count(), 1, "{}", changed.text());
     let by_turns = |sessions: &[(usize, usize)]| {
         let mut pairs = pairs(1.0, &days);
         sessions.iter().for_each(|(pair, side)| pairs[*pair][*side].contents.study.analysis.order = Order::Turns);
-        Comparison::of_sessions(&pairs).expect("a word, no error").mixed().map(str::to_string)
+        of_sessions(&pairs).mixed().map(str::to_string)
     };
     assert!(
         by_turns(&[(2, 1)]).is_some_and(|why| why.starts_with("Of the sessions of B some have figures of a typical"))
@@ -257,16 +261,13 @@ fn sessions_in_turns_hold_how_days_differ() {
 #[test]
 fn sides_change_places() {
     const SAID: &str = "One side went first in every pair";
-    let at = |hour: u32| {
-        let values = [1000.0, 1010.0, 995.0, 1005.0].map(|value| value * 0.97_f64.powf(f64::from(hour)));
-        let table = Table { rows: vec![Row::new("ext4", &values)], ..fixture::filesystems_and_buffers() };
-        let mut input = fixture::input(&table);
-        input.contents.study.created += f64::from(hour) * 3600.0;
-        input
+    let session = |hour: u32| {
+        let hour = f64::from(hour);
+        at(fixture::input(&study(vec![row("ext4", 0.97_f64.powf(hour))])), hour)
     };
     let of = |hours: &[[u32; 2]]| {
-        let pairs: Vec<[Input; 2]> = hours.iter().map(|pair| pair.map(at)).collect();
-        Comparison::of_sessions(&pairs).expect("both ran on the host")
+        let pairs: Vec<[Input; 2]> = hours.iter().map(|pair| pair.map(session)).collect();
+        of_sessions(&pairs)
     };
     let always = of(&[[0, 1], [2, 3], [4, 5], [6, 7]]);
     assert!(always.text().contains(SAID) && figures(&always)[0]["change"]["flagged"] == true, "{}", always.text());
@@ -284,10 +285,7 @@ fn sides_change_places() {
 /// What fails altogether has no ratio, and is worse all the same.
 #[test]
 fn what_does_not_work_any_more_is_worse() {
-    let input = |of_xfs: &[f64]| {
-        let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0]), Row::new("xfs", of_xfs)];
-        fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() })
-    };
+    let input = |of_xfs: &[f64]| fixture::input(&study(vec![row("ext4", 1.0), Row::new("xfs", of_xfs)]));
     let speeds = [900.0, 905.0, 899.0, 901.0];
     let before = input(&speeds);
     let mut failed = input(&speeds).contents;
@@ -318,12 +316,11 @@ fn what_does_not_work_any_more_is_worse() {
 fn what_goes_wrong_more_often_is_worse() {
     let input = |wrong: f64, hour: f64| {
         let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0, 1002.0, 998.0])];
-        let mut contents = fixture::contents(&Table { rows, ..fixture::filesystems_and_buffers() });
-        contents.study.created += hour * 3600.0;
+        let mut contents = fixture::contents(&study(rows));
         for run in &mut contents.runs {
             run.metrics.extend([("asked".into(), 1000.0), ("errors".into(), wrong)]);
         }
-        Input::new(contents, report::input::Details::default())
+        at(Input::new(contents, report::input::Details::default()), hour)
     };
     let worse = |a: f64, b: f64| compared(&input(a, 0.0), &input(b, 1.0)).worse_by(0.05).expect("judged");
     let found = worse(0.0, 300.0);
@@ -337,7 +334,7 @@ fn what_goes_wrong_more_often_is_worse() {
             [input(0.0, hour), input(300.0, hour + 1.0)]
         };
         let pairs: Vec<[Input; 2]> = (0..count).map(pair).collect();
-        Comparison::of_sessions(&pairs).expect("both ran on the host").worse_by(0.05)
+        of_sessions(&pairs).worse_by(0.05)
     };
     assert_eq!(pairs(4).map(|worse| worse.len()), Some(1));
     assert_eq!(pairs(3), None, "three pairs have no verdict");
@@ -350,8 +347,7 @@ fn what_fails_more_often_is_worse() {
         let values = [900.0, 905.0, 899.0, 901.0, 903.0, 898.0];
         let mut of_xfs = Row::new("xfs", &values);
         of_xfs.values.iter_mut().take(failed).for_each(|value| *value = None);
-        let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0, 1002.0, 998.0]), of_xfs];
-        fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() })
+        fixture::input(&study(vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0, 1002.0, 998.0]), of_xfs]))
     };
     let before = input(0);
     let worse = |a: &Input, b: &Input| compared(a, b).worse_by(0.05).expect("ext4 is judged");
@@ -360,12 +356,8 @@ fn what_fails_more_often_is_worse() {
     assert_eq!(worse(&input(2), &input(3)), [""; 0]);
     assert_eq!(worse(&input(3), &before), [""; 0]);
     // A failure in each of two sessions is more than an accident.
-    let at = |mut input: Input, hour: f64| {
-        input.contents.study.created += hour * 3600.0;
-        input
-    };
     let pairs = [[at(input(0), 0.0), at(input(1), 1.0)], [at(input(0), 3.0), at(input(1), 2.0)]];
-    let found = Comparison::of_sessions(&pairs).expect("both ran on the host").worse_by(0.05).expect("judged");
+    let found = of_sessions(&pairs).worse_by(0.05).expect("judged");
     assert_eq!(found, ["oltp: xfs failed in 2 of 12 rounds of B, and in 0 of 12 of A"]);
 }
 
@@ -374,10 +366,7 @@ fn what_fails_more_often_is_worse() {
 fn one_failed_trial_in_four_sessions_is_an_accident() {
     let input = |of_xfs: Option<f64>, hour: f64| {
         let of_xfs = Row { values: vec![of_xfs], ..Row::new("xfs", &[]) };
-        let rows = vec![Row::new("ext4", &[1000.0]), of_xfs];
-        let mut input = fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() });
-        input.contents.study.created += hour * 3600.0;
-        input
+        at(fixture::input(&study(vec![Row::new("ext4", &[1000.0]), of_xfs])), hour)
     };
     let compared = |sessions: usize, failing: usize, later: f64| {
         let pair = |number: usize| {
@@ -385,7 +374,7 @@ fn one_failed_trial_in_four_sessions_is_an_accident() {
             [input(Some(900.0), hour), input((number >= failing).then_some(later), hour + 1.0)]
         };
         let pairs: Vec<[Input; 2]> = (0..sessions).map(pair).collect();
-        Comparison::of_sessions(&pairs).expect("both ran on the host")
+        of_sessions(&pairs)
     };
     let worse = |compared: Comparison| compared.worse_by(0.05).expect("ext4 is judged");
     assert_eq!(worse(compared(4, 1, 900.0)), [""; 0]);
@@ -403,10 +392,7 @@ fn one_failed_trial_in_four_sessions_is_an_accident() {
 /// Figures are known to a thousandth at best: what never varies is judged by that, and a loss is one.
 #[test]
 fn what_never_varies_is_judged() {
-    let input = |level: f64| {
-        let rows = vec![Row::new("ext4", &[level; 6])];
-        fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() })
-    };
+    let input = |level: f64| fixture::input(&study(vec![Row::new("ext4", &[level; 6])]));
     let lost = compared(&input(1000.0), &input(750.0));
     assert!(lost.text().contains("  worse"), "{}", lost.text());
     let worse = lost.worse_by(0.05).expect("judged");
