@@ -1,6 +1,6 @@
 //! What was written is what is read, or nothing is: flipped bits, missing rows, programs in place of tables.
 
-use crate::fixture::{SCENARIOS, begun, run, safety, scenarios, study, trial};
+use crate::fixture::{SCENARIOS, begun, new_file, run, safety, scenarios, study, trial};
 use ledger::model::{Place, Probe, StudyRecord, TrialState};
 use ledger::{Error, Reader, Verified, Writer};
 use proptest::prelude::*;
@@ -42,8 +42,7 @@ fn places(file: &[u8], bytes: &[u8]) -> Vec<usize> {
 /// Every bit of every run's figures: without checksums 38 of 60 were read without a word.
 #[test]
 fn a_flipped_bit_in_figures_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let whole = made(&path);
     let before = all(&path).expect("whole");
     let (mut flips, mut refused) = (0, 0);
@@ -78,8 +77,7 @@ proptest! {
     /// is not in a row, so that the whole file is looked at.
     #[test]
     fn a_flipped_bit_anywhere_changes_nothing_that_is_read(place in any::<prop::sample::Index>(), bit in 0..8_u32) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("s.surefoot");
+        let (_folder, path) = new_file("s.surefoot");
         let mut file = whole().0.clone();
         let at = place.index(file.len());
         file[at] ^= 1 << bit;
@@ -96,16 +94,14 @@ proptest! {
 fn whole() -> &'static (Vec<u8>, String) {
     static WHOLE: std::sync::OnceLock<(Vec<u8>, String)> = std::sync::OnceLock::new();
     WHOLE.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("s.surefoot");
+        let (_folder, path) = new_file("s.surefoot");
         (made(&path), all(&path).expect("whole"))
     })
 }
 
 /// Changes a file behind surefoot's back.
 fn changed(sql: &str) -> Result<String, Error> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     made(&path);
     Connection::open(&path).and_then(|file| file.execute_batch(sql)).expect("changed");
     all(&path)
@@ -114,8 +110,7 @@ fn changed(sql: &str) -> Result<String, Error> {
 /// One bit of its key, and nobody would ever have looked at the row.
 #[test]
 fn a_row_that_lost_its_run_is_missed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     made(&path);
     Connection::open(&path)
         .and_then(|file| file.execute_batch("PRAGMA foreign_keys = OFF; UPDATE latency SET run = 0 WHERE run = 1"))
@@ -165,8 +160,7 @@ fn what_never_ends_or_takes_all_memory_is_refused() {
 
 #[test]
 fn a_whole_file_is_verified_and_one_with_a_broken_index_is_not() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     made(&path);
     let verify = || Reader::open(&path).and_then(|reader| reader.verify());
     assert_eq!(verify().expect("whole"), Verified { trials: 4, runs: 12, without_checksum: 0 });
@@ -180,8 +174,7 @@ fn a_whole_file_is_verified_and_one_with_a_broken_index_is_not() {
 #[test]
 fn a_file_that_is_removed_is_noticed_at_the_next_record() {
     for replaced in [false, true] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("s.surefoot");
+        let (folder, path) = new_file("s.surefoot");
         let mut writer = begun(&path);
         let id = writer.begin_trial(SCENARIOS[0], Place::main(0, 0), 1, 2.0).expect("written");
         std::fs::rename(&path, folder.path().join("elsewhere")).expect("moved");
@@ -195,8 +188,7 @@ fn a_file_that_is_removed_is_noticed_at_the_next_record() {
 
 #[test]
 fn a_study_that_goes_on_seals_what_it_changes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     writer.begin_trial(SCENARIOS[0], Place::main(0, 0), 1, 2.0).expect("written");
     drop(writer);

@@ -1,6 +1,6 @@
 //! Files that are no ledger, or no longer one, and places that can't be written.
 
-use crate::fixture::{SCENARIOS, begun, trial};
+use crate::fixture::{SCENARIOS, begun, new_file, trial};
 use ledger::model::TrialState;
 use ledger::{Error, Reader, Writer};
 use std::os::unix::process::CommandExt as _;
@@ -42,8 +42,7 @@ fn foreign_files_are_told_apart_and_left_alone() {
 
 #[test]
 fn a_missing_file_is_no_study_and_an_empty_one_a_new_study() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (folder, path) = new_file("s.surefoot");
     assert!(matches!(Reader::open(&path), Err(Error::Open { .. })));
     assert!(!path.exists(), "reading makes no file");
     std::fs::write(&path, "").expect("written");
@@ -55,8 +54,7 @@ fn a_missing_file_is_no_study_and_an_empty_one_a_new_study() {
 
 #[test]
 fn a_truncated_or_scribbled_file_is_an_error_and_never_a_panic() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     for round in 0..10 {
         trial(&mut writer, SCENARIOS[0], round, TrialState::Finished, 100.0);
@@ -90,8 +88,7 @@ fn a_truncated_or_scribbled_file_is_an_error_and_never_a_panic() {
 
 #[test]
 fn a_second_writer_is_refused_until_the_first_is_done() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let first = begun(&path);
     assert!(ledger::is_held(&path));
     let error = Writer::create_or_open(&path).expect_err("refused");

@@ -1,15 +1,16 @@
 //! A small study to write, and its parts.
 
 use ledger::Writer;
-use ledger::model::{AnalysisSettings, MeasuredSafety, Place, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, Contents, MeasuredSafety, Place, Scenario, StudyRecord, TrialState};
 use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Run;
 use observe::safety::{Finding, Grade, Safety};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempDir;
 
 pub const SPEED: Metric = Metric::new("transactions_per_second", "1/s", Direction::More);
 pub const DIRTY: Metric = Metric::new("dirty_bytes_end", "B", Direction::Neither);
@@ -100,6 +101,19 @@ pub fn safety(scenario: &str) -> MeasuredSafety {
         failure: None,
         member: None,
     }
+}
+
+/// Where a ledger may be made, in a folder of its own, which goes when it is dropped.
+pub fn new_file(name: impl AsRef<Path>) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
+/// What is read of a ledger that was just begun.
+pub fn just_begun() -> Contents {
+    let (_folder, path) = new_file("s.surefoot");
+    begun(&path).reader().and_then(|reader| reader.contents()).expect("readable")
 }
 
 /// A ledger with the study and an open session.

@@ -1,6 +1,6 @@
 //! `kill -9` of a writer at any moment: what it said was recorded is there, the file opens, the next writer goes on.
 
-use crate::fixture::{SCENARIOS, SPEED, begun, run, scenarios, study, trial};
+use crate::fixture::{SCENARIOS, SPEED, begun, new_file, run, scenarios, study, trial};
 use ledger::model::{Host, Member, Place, TrialState};
 use ledger::{Reader, Writer};
 use std::io::{BufRead as _, BufReader};
@@ -44,8 +44,7 @@ fn writer_to_be_killed_at_its_beginning() {
 /// A member that measures as nobody would keep its whole fleet from being merged.
 #[test]
 fn a_study_and_its_member_are_written_together_or_not_at_all() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = Writer::create_or_open(&path).expect("a new ledger");
     // What ends it between the two, as a kill may.
     let failing = "CREATE TRIGGER ends BEFORE INSERT ON member BEGIN SELECT RAISE(ABORT, 'ended'); END";
@@ -97,8 +96,7 @@ fn reader_beside_a_writer() {
 /// `surefoot status` while a study runs: who leaves last takes the log away, and thinks so of itself where the writer's lock on the file is gone.
 #[test]
 fn what_is_recorded_after_a_reader_has_left_is_read_and_outlives_a_kill() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     for round in 0..3 {
         trial(&mut writer, SCENARIOS[0], round, TrialState::Finished, 5.0);
@@ -129,8 +127,7 @@ fn child(test: &str, variable: &str, value: &Path) -> std::process::Child {
 
 #[test]
 fn a_killed_writer_loses_nothing_that_it_recorded() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     drop(begun(&path));
     let mut recorded: Option<u32> = None;
     for kill in 0..KILLS {

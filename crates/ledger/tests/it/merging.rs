@@ -2,7 +2,7 @@
 
 mod damaged;
 
-use crate::fixture::{SCENARIOS, SPEED, run, safety, scenarios, study};
+use crate::fixture::{SCENARIOS, SPEED, new_file, run, safety, scenarios, study};
 use ledger::model::{
     Contents, Host, LimitRecord, MeasuredFaults, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState,
 };
@@ -467,8 +467,7 @@ fn what_one_machine_s_storage_keeps_less_of_holds_for_the_fleet() {
 
 #[test]
 fn what_an_interruption_left_of_a_round_is_no_round() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("one");
+    let (_folder, path) = new_file("one");
     started(&path, &study(), &member(1, 1, "n1"), 2, false);
     let mut writer = Writer::create_or_open(&path).expect("it opens");
     let mut rounds = |add: &mut dyn FnMut(&mut Writer)| {

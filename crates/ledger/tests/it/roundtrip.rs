@@ -1,6 +1,6 @@
 //! What is written is what is read, by the reader and by the exports.
 
-use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, safety, scenarios, study, trial};
+use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, just_begun, new_file, run, safety, scenarios, study, trial};
 use ledger::model::{Host, MeasuredSafety, Member, Place, Scenario, TrialState};
 use ledger::{Reader, Writer, export};
 use observe::latency::Latency;
@@ -18,8 +18,7 @@ fn member(number: u32) -> Member {
 
 #[test]
 fn a_study_comes_back_whole_also_while_it_is_written() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a b%#?.surefoot");
+    let (_folder, path) = new_file("a b%#?.surefoot");
     let mut writer = begun(&path);
     let id = writer.begin_trial(SCENARIOS[1], Place::main(4, 1), u64::MAX, 2.0).expect("written");
     writer.step(id, "mkfs", 0.25).expect("written");
@@ -52,8 +51,7 @@ fn a_study_comes_back_whole_also_while_it_is_written() {
 
 #[test]
 fn of_a_scenario_the_last_measured_safety_counts() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     let failed = MeasuredSafety {
         safety: None,
@@ -82,9 +80,7 @@ fn of_a_scenario_the_last_measured_safety_counts() {
 /// Before `cache` could be left out it was "volatile" where nothing was said.
 #[test]
 fn a_cache_that_is_left_out_is_that_of_the_scenario_s_disk() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut contents =
-        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    let mut contents = just_begun();
     contents.scenarios[1].settings = serde_json::json!({ "storage": { "cache": "write-through" } });
     let of = |label: &str, cache: Option<&str>| {
         let mut measured = safety(label);
@@ -104,9 +100,7 @@ fn a_cache_that_is_left_out_is_that_of_the_scenario_s_disk() {
 /// A longer look that failed had made a scenario compete again, by its promise.
 #[test]
 fn a_measurement_that_failed_makes_no_damage_undone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut contents =
-        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    let mut contents = just_begun();
     let asked = |budget: f64| serde_json::json!({ "budget": budget });
     let of = |grade: Grade, budget: f64| {
         let measured = safety(SCENARIOS[0]);
@@ -129,9 +123,7 @@ fn a_measurement_that_failed_makes_no_damage_undone() {
 /// The last machine's letter had counted, though on another a C was held to D, or more was lost.
 #[test]
 fn of_machines_with_one_letter_the_worst_counts() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut contents =
-        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    let mut contents = just_begun();
     contents.members = [1, 2].map(member).into();
     let of = |number: u32, worst_lost_commits: u64, is_censored: bool| {
         let mut measured = safety(SCENARIOS[0]);
@@ -152,9 +144,7 @@ fn of_machines_with_one_letter_the_worst_counts() {
 /// The last machine had not measured anew: what the others had found since the study was changed counted for nothing, and nothing said so.
 #[test]
 fn what_a_fleet_asks_of_power_cuts_is_what_it_asked_last() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut contents =
-        begun(&folder.path().join("s.surefoot")).reader().and_then(|it| it.contents()).expect("readable");
+    let mut contents = just_begun();
     contents.members = [1, 2].map(member).into();
     let of = |number: u32, ended: f64, budget: f64| {
         let mut measured = safety(SCENARIOS[0]);
@@ -169,8 +159,7 @@ fn what_a_fleet_asks_of_power_cuts_is_what_it_asked_last() {
 
 #[test]
 fn safety_of_a_scenario_that_is_not_in_the_study_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     assert!(writer.safety(&safety("zfs")).is_err());
     assert!(writer.reader().and_then(|reader| reader.contents()).expect("readable").safety.is_empty());
@@ -178,8 +167,7 @@ fn safety_of_a_scenario_that_is_not_in_the_study_is_refused() {
 
 #[test]
 fn only_the_last_ended_attempt_counts() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
     trial(&mut writer, SCENARIOS[0], 2, TrialState::Finished, 5.0);
@@ -206,8 +194,7 @@ fn only_the_last_ended_attempt_counts() {
 
 #[test]
 fn exports_hold_every_run_and_awkward_names() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     let id = trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
     let odd = Metric::named("p99, \"worst\"".into(), "µs".into(), Direction::Less);
@@ -228,8 +215,7 @@ fn exports_hold_every_run_and_awkward_names() {
 #[test]
 fn parquet_holds_what_the_csv_does_and_the_levels() {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
     trial(&mut writer, SCENARIOS[1], 0, TrialState::Failed, 50.0);
@@ -321,8 +307,7 @@ proptest! {
 
     #[test]
     fn any_run_comes_back_bit_for_bit(runs in prop::collection::vec(any_run(), 1..4)) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("s.surefoot");
+        let (_folder, path) = new_file("s.surefoot");
         let mut writer = begun(&path);
         let id = writer.begin_trial(SCENARIOS[0], Place::main(0, 0), 1, 2.0).expect("written");
         for run in &runs {

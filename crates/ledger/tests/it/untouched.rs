@@ -1,6 +1,6 @@
 //! A reader that leaves no trace: not after a run that ended, not after one that was killed, and none that disturbs a run.
 
-use crate::fixture::{SCENARIOS, SPEED, begun, trial};
+use crate::fixture::{SCENARIOS, SPEED, begun, new_file, trial};
 use ledger::model::TrialState;
 use ledger::{Reader, Writer};
 use std::collections::BTreeMap;
@@ -29,8 +29,7 @@ fn speeds(path: &Path) -> usize {
 
 #[test]
 fn a_ledger_at_rest_is_left_as_it_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a b%#?.surefoot");
+    let (folder, path) = new_file("a b%#?.surefoot");
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
     drop(writer);
@@ -42,8 +41,7 @@ fn a_ledger_at_rest_is_left_as_it_is() {
 /// A name is bytes, and what begins with two slashes is a path all the same.
 #[test]
 fn a_ledger_of_any_name_is_read_and_copied() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(OsStr::from_bytes(b"caf\xe9 %41.surefoot"));
+    let (folder, path) = new_file(OsStr::from_bytes(b"caf\xe9 %41.surefoot"));
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
     drop(writer);
@@ -58,8 +56,7 @@ fn a_ledger_of_any_name_is_read_and_copied() {
 
 #[test]
 fn the_log_of_a_killed_writer_is_read_and_stays() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
     // What a kill leaves: the files as they are while it writes.
@@ -98,8 +95,7 @@ fn naming(victim: &Path) -> Vec<u8> {
 
 #[test]
 fn a_journal_from_elsewhere_is_not_carried_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
     drop(writer);
@@ -150,8 +146,7 @@ fn who_comes_by_a_link_is_held_off_by_the_same_lock() {
 
 #[test]
 fn a_writer_that_leaves_before_its_readers_leaves_all_in_the_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (folder, path) = new_file("s.surefoot");
     let mut writer = begun(&path);
     trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
     let reader = Reader::open(&path).expect("readable");
@@ -164,8 +159,7 @@ fn a_writer_that_leaves_before_its_readers_leaves_all_in_the_file() {
 
 #[test]
 fn a_writer_is_not_disturbed_by_readers_that_ask_all_the_time() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s.surefoot");
+    let (_folder, path) = new_file("s.surefoot");
     drop(begun(&path));
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Files of an older and of a newer surefoot.
 
-use crate::fixture::{SCENARIOS, safety, scenarios, study};
+use crate::fixture::{SCENARIOS, new_file, safety, scenarios, study};
 use ledger::model::Probe;
 use ledger::{Error, Reader, Writer};
 use rusqlite::{Connection, params};
@@ -76,8 +76,7 @@ fn version(path: &Path) -> i64 {
 
 #[test]
 fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("old.surefoot");
+    let (_folder, path) = new_file("old.surefoot");
     old_file(&path);
     let value = || {
         Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").values("transactions_per_second")
@@ -105,8 +104,7 @@ fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
 
 #[test]
 fn a_file_from_before_power_cuts_were_measured_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("three.surefoot");
+    let (_folder, path) = new_file("three.surefoot");
     old_file(&path);
     Connection::open(&path).and_then(|file| file.execute_batch(TO_VERSION_3)).expect("version 3");
     let probe = Probe { scenarios: Vec::new(), figures: [].into(), failure: Some("no io_uring".into()), member: None };
@@ -133,8 +131,7 @@ fn files_of_all_earlier_versions_open_and_go_on() {
     for (version_before, steps) in
         [(1, &[][..]), (2, &[TO_VERSION_2]), (3, &[TO_VERSION_3]), (4, &[TO_VERSION_3, TO_VERSION_4])]
     {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("old.surefoot");
+        let (_folder, path) = new_file("old.surefoot");
         old_file(&path);
         let file = Connection::open(&path).expect("a file");
         steps.iter().for_each(|step| file.execute_batch(step).expect("as it was released"));
@@ -165,8 +162,7 @@ fn files_of_all_earlier_versions_open_and_go_on() {
 
 #[test]
 fn a_newer_file_is_refused_by_both_and_left_as_it_is() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("new.surefoot");
+    let (_folder, path) = new_file("new.surefoot");
     old_file(&path);
     Connection::open(&path).and_then(|file| file.pragma_update(None, "user_version", 99)).expect("written");
     for error in [Reader::open(&path).err(), Writer::create_or_open(&path).err()] {
@@ -186,8 +182,7 @@ PRAGMA user_version = 7;
 /// Version 7 knew no fleet: rows with a group have checksums that know no member.
 #[test]
 fn a_file_from_before_there_were_fleets_is_read_and_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("seven.surefoot");
+    let (_folder, path) = new_file("seven.surefoot");
     let mut writer = crate::fixture::begun(&path);
     let place = ledger::model::Place { group: Some(1), ..ledger::model::Place::main(0, 0) };
     let id = writer.begin_trial(SCENARIOS[0], place, 1, 1.0).expect("written");
@@ -204,8 +199,7 @@ fn a_file_from_before_there_were_fleets_is_read_and_goes_on() {
 /// Version 6 had no table for them.
 #[test]
 fn a_file_from_before_disks_failed_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("six.surefoot");
+    let (_folder, path) = new_file("six.surefoot");
     drop(crate::fixture::begun(&path));
     let to_version_6 = format!("{TO_VERSION_7}DROP TABLE faults; PRAGMA user_version = 6;");
     Connection::open(&path).and_then(|file| file.execute_batch(&to_version_6)).expect("version 6");
@@ -228,8 +222,7 @@ fn a_file_from_before_disks_failed_goes_on() {
 /// Rows of version 5 have checksums that know no group.
 #[test]
 fn a_file_from_before_rounds_were_split_keeps_its_checksums() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("five.surefoot");
+    let (_folder, path) = new_file("five.surefoot");
     let mut writer = crate::fixture::begun(&path);
     crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
     drop(writer);
