@@ -3,7 +3,7 @@
 use crate::input::Input;
 use crate::number::{Scale, figure};
 use crate::words::Words;
-pub use analysis::bench::{Bench, Guest, benches};
+pub use analysis::bench::{Bench, benches};
 use observe::metric::{Direction, Metric};
 use serde_json::{Value, json};
 

@@ -19,6 +19,7 @@ pub mod throughput;
 pub mod trust;
 
 use crate::labels;
+use crate::number::Scale;
 use analysis::marks::Kind;
 use std::fmt::Write;
 
@@ -254,7 +255,7 @@ impl Svg {
     pub fn legend(&mut self, names: &[&str], symbol: impl Fn(&mut Svg, usize, f64, f64)) -> f64 {
         let (mut x, mut y) = (4.0, 6.0);
         for (part, name) in names.iter().enumerate() {
-            let width = 20.0 + (name.chars().count() as f64) * TEXT * 0.6 + 10.0;
+            let width = 20.0 + width_of(name) + 10.0;
             if x + width > WIDTH {
                 (x, y) = (4.0, y + 20.0);
             }
@@ -338,6 +339,12 @@ impl Axis {
     /// Whether equal distances are equal ratios.
     pub fn is_logarithmic(&self) -> bool {
         self.logarithmic
+    }
+
+    /// What stands behind the name of what it shows: ", ms, log". "Transactions per second, 1/s" would say it twice.
+    pub fn after_name(&self, scale: &Scale) -> String {
+        let unit = if scale.unit == "1/s" { String::new() } else { scale.after_name() };
+        format!("{unit}{}", if self.logarithmic { ", log" } else { "" })
     }
 
     /// The coordinate of a value, kept on the axis.

@@ -57,7 +57,6 @@ mod words;
 pub use action_benchmark::action_benchmark;
 pub use answer::answer;
 pub use apply::apply;
-pub use bench::{Bench, Guest};
 pub use bencher::bencher;
 pub use brief::{markdown, terminal};
 pub use compare::{Comparison, Gate};

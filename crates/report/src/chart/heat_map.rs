@@ -1,6 +1,6 @@
 //! Two factors as a grid of coloured cells, the value in each; hatched where a cell can't be told from the best.
 
-use super::{Anchor, Picture, Svg, TEXT, WIDTH, fitted_names};
+use super::{Anchor, Picture, Svg, WIDTH, fitted_names, width_of};
 use crate::flushing::DAGGER;
 use crate::number::Scale;
 use analysis::levels::{Cell, Grid};
@@ -17,8 +17,8 @@ const VERMILION: [f64; 3] = [213.0, 94.0, 0.0];
 pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Option<Picture> {
     let means = grid.placed().filter_map(|(_, _, cell)| cell.mean.filter(|mean| mean.0 > 0.0));
     let logarithms: Vec<f64> = means.map(|mean| mean.0.ln()).collect();
-    let longest = grid.rows.short.iter().map(|level| level.chars().count()).max()?;
-    let left = (longest as f64 * TEXT * 0.6 + 12.0).clamp(40.0, 130.0);
+    let widest = grid.rows.short.iter().map(|level| width_of(level)).reduce(f64::max)?;
+    let left = (widest + 12.0).clamp(40.0, 130.0);
     let width = (WIDTH - left - 4.0) / grid.columns.levels.len() as f64;
     if logarithms.len() < 2 || width < COLUMN_MIN {
         return None;
@@ -67,7 +67,7 @@ fn draw_cell(
     let middle = (corner.0 + size.0 / 2.0, corner.1 + size.1 / 2.0);
     if cell.may_be_best {
         svg.hatch(corner, size, ink);
-        let room = ((text.chars().count() as f64) * TEXT * 0.6 + 6.0).min(size.0);
+        let room = (width_of(text) + 6.0).min(size.0);
         svg.rectangle((middle.0 - room / 2.0, middle.1 - 9.0), (room, 18.0), &fill, 1.0, tip);
     }
     svg.inked_text(middle.0, middle.1 + 4.5, ink, text);

@@ -65,9 +65,7 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
             svg.mark(index, x, y, 5.0, 1.0, &tip);
         }
     }
-    let logarithmic = if y_axis.is_logarithmic() { ", log" } else { "" };
-    let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
-    svg.faint_text(WIDTH / 2.0, bottom + 35.0, Anchor::Middle, &format!("{metric}{unit}{logarithmic}"));
+    svg.faint_text(WIDTH / 2.0, bottom + 35.0, Anchor::Middle, &format!("{metric}{}", y_axis.after_name(scale)));
     let description = "A line a scenario; marks are geometric means, upright lines their intervals, of which long ones go on beyond \
         the picture; results at equal distances.";
     Some(svg.finish(WIDTH, bottom + 42.0, &format!("{metric} over time"), description))

@@ -50,9 +50,7 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
         }
     }
     svg.may_be_cut(bottom);
-    let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
-    let logarithmic = if axis.is_logarithmic() { ", log" } else { "" };
-    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("{}{unit}{logarithmic}", pivot.metric));
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("{}{}", pivot.metric, axis.after_name(scale)));
     Some(svg.finish(WIDTH, bottom + 42.0, &pivot.title, "Marks are geometric means, lines their intervals."))
 }
 

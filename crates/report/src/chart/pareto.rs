@@ -58,7 +58,7 @@ pub fn draw(id: &str, part: &Part) -> Option<Picture> {
         }
     }
     svg.may_be_cut(bottom);
-    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &ranking::axis_title(part, axis.is_logarithmic()));
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &ranking::axis_title(part, &axis));
     let title = format!("{}: speed against what a power cut took", part.workload);
     let description = "Classes from A, nothing lost, at the top; filled marks are beaten by none in both.";
     Some(svg.finish(WIDTH, bottom + 42.0, &title, description))

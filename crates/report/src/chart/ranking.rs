@@ -37,21 +37,19 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     for (i, row) in rows.iter().enumerate() {
         draw_row(&mut svg, part, (row, &names[i]), &axis, TOP + ROW * i as f64);
     }
-    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &axis_title(part, axis.is_logarithmic()));
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &axis_title(part, &axis));
     let title = format!("{}: {} by scenario", part.workload, words(&part.metric.name));
     let description = "Dots are trials, the large mark is the geometric mean, the line its interval.";
     Some(svg.finish(WIDTH, bottom + 42.0, &title, description))
 }
 
 /// What stands below an axis of the primary metric.
-pub fn axis_title(part: &Part, logarithmic: bool) -> String {
+pub fn axis_title(part: &Part, axis: &Axis) -> String {
     let better = if part.more_is_better { "more is better →" } else { "← less is better" };
-    // "transactions per second, 1/s" says it twice.
     let scale = Scale::of_part(part);
-    let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
-    let log = if logarithmic { ", log" } else { "" };
-    let room = WIDTH - (unit.len() + log.len() + better.len() + 4) as f64 * TEXT * 0.6;
-    format!("{}{unit}{log} · {better}", fitted(&beside(&part.metric, &scale), room))
+    let after = axis.after_name(&scale);
+    let room = WIDTH - (after.len() + better.len() + 4) as f64 * TEXT * 0.6;
+    format!("{}{after} · {better}", fitted(&beside(&part.metric, &scale), room))
 }
 
 /// What is said after a name.
