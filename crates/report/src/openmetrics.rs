@@ -9,7 +9,6 @@ use crate::input::Input;
 use crate::number::percent;
 use analysis::exported::means;
 use observe::metric::{Direction, Metric};
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -107,15 +106,10 @@ fn labels(own: &[(&str, &String)], levels: &BTreeMap<String, String>) -> String 
         if !name.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
             name = format!("factor_{name}");
         }
-        loop {
-            match all.entry(name.clone()) {
-                Entry::Vacant(entry) => {
-                    entry.insert(level);
-                    break;
-                }
-                Entry::Occupied(_) => name.push('_'),
-            }
+        while all.contains_key(&name) {
+            name.push('_');
         }
+        all.insert(name, level);
     }
     all.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
 }
