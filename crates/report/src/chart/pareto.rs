@@ -23,6 +23,13 @@ struct Point<'a> {
     found: &'a Safety,
 }
 
+impl<'a> Point<'a> {
+    /// How fast and how safe it is.
+    fn measured(&self) -> (Centre, &'a Safety) {
+        (self.centre, self.found)
+    }
+}
+
 /// The chart of one workload; `None` when fewer than two of its scenarios have both figures.
 pub fn draw(id: &str, part: &Part) -> Option<Picture> {
     let points: Vec<Point> = points(part).take(ranking::ROWS_MAX).collect();
@@ -52,7 +59,7 @@ pub fn draw(id: &str, part: &Part) -> Option<Picture> {
         svg.may_be_cut(y);
         y += HEAD;
         for (point, name) in of_grade {
-            let beaten = points.iter().find(|other| beats(other, point, part.more_is_better));
+            let beaten = points.iter().find(|other| beats(other.measured(), point.measured(), part.more_is_better));
             draw_point(&mut svg, part, (point, name, beaten), &axis, y);
             y += ROW;
         }
@@ -75,9 +82,9 @@ fn points(part: &Part) -> impl Iterator<Item = Point<'_>> {
 }
 
 /// Whether one is at least as fast and as safe as another, and not alike. A loss that only the recording ended may be an older one.
-fn beats(one: &Point, other: &Point, more_is_better: bool) -> bool {
-    let speed = one.centre.merit(more_is_better).total_cmp(&other.centre.merit(more_is_better));
-    let safety = other.found.held_to().cmp(&one.found.held_to());
+fn beats(one: (Centre, &Safety), other: (Centre, &Safety), more_is_better: bool) -> bool {
+    let speed = one.0.merit(more_is_better).total_cmp(&other.0.merit(more_is_better));
+    let safety = other.1.held_to().cmp(&one.1.held_to());
     speed.is_ge() && safety.is_ge() && (speed.is_gt() || safety.is_gt())
 }
 
@@ -116,49 +123,17 @@ fn draw_point(
 mod tests {
     use super::*;
     use analysis::row::centre;
-    use observe::durability::Class;
 
-    fn row(mean: f64) -> Row {
-        Row {
-            index: 0,
-            label: String::new(),
-            levels: Default::default(),
-            baseline: false,
-            control: false,
-            durability: Class::KeepsAcknowledged,
-            is_durability_unknown: false,
-            power_cut: None,
-            faults: None,
-            competes_in: None,
-            flushing: None,
-            errors: None,
-            has_more_errors_than: None,
-            fails_more_than: None,
-            ceiling: None,
-            values: Vec::new(),
-            stalls: None,
-            slow: None,
-            centre: centre(vec![mean], 0.95),
-            failed: 0,
-            failed_rounds: 0,
-            failed_together: 0,
-            worse: None,
-            is_back: false,
-            confirmed: None,
-            health: Default::default(),
-        }
-    }
-
-    fn point<'a>(row: &'a Row, found: &'a Safety) -> Point<'a> {
-        Point { row, centre: row.centre.expect("it has a value"), found }
+    fn speed(mean: f64) -> Centre {
+        centre(vec![mean], 0.95).expect("it has a value")
     }
 
     /// Of scenarios as (speed, class), which are beaten by none.
     fn front(scenarios: &[(f64, Grade)], more_is_better: bool) -> Vec<bool> {
         let found = |grade: &Grade| safety::tests::found(*grade);
-        let made: Vec<(Row, Safety)> = scenarios.iter().map(|(mean, grade)| (row(*mean), found(grade))).collect();
-        let points: Vec<Point> = made.iter().map(|(row, found)| point(row, found)).collect();
-        points.iter().map(|one| !points.iter().any(|other| beats(other, one, more_is_better))).collect()
+        let made: Vec<(Centre, Safety)> = scenarios.iter().map(|(mean, grade)| (speed(*mean), found(grade))).collect();
+        let all = || made.iter().map(|(centre, found)| (*centre, found));
+        all().map(|one| !all().any(|other| beats(other, one, more_is_better))).collect()
     }
 
     #[test]
@@ -175,21 +150,14 @@ mod tests {
         assert_eq!(front(&scenarios, false), [false, false, true, false, false, false]);
     }
 
-    /// Only damage was, though a class D has lost what was acknowledged long before.
-    #[test]
-    fn who_was_seen_to_lose_more_than_the_last_moments_carries_the_sign_of_warning() {
-        let is_marked = |grade| Row { power_cut: Some(safety::tests::found(grade)), ..row(1.0) }.is_unsafe();
-        assert_eq!(Grade::ALL.map(is_marked), [false, false, false, true, true, true]);
-    }
-
     /// It had made a slower one hollow, whose loss is known to be no older.
     #[test]
     fn who_may_have_lost_more_than_was_recorded_is_not_as_safe() {
         let ends = safety::tests::found(Grade::C);
         let censored = Safety { is_censored: Some(true), ..ends.clone() };
-        let [slow, fast] = [row(1000.0), row(1100.0)];
-        assert!(beats(&point(&fast, &ends), &point(&slow, &ends), true));
-        assert!(!beats(&point(&fast, &censored), &point(&slow, &ends), true));
-        assert!(beats(&point(&fast, &ends), &point(&slow, &censored), true));
+        let [slow, fast] = [1000.0, 1100.0].map(speed);
+        assert!(beats((fast, &ends), (slow, &ends), true));
+        assert!(!beats((fast, &censored), (slow, &ends), true));
+        assert!(beats((fast, &ends), (slow, &censored), true));
     }
 }

@@ -148,6 +148,17 @@ fn damage_is_never_picked_and_the_rest_by_promise() {
     assert_eq!(pick(&input(&only_xfs, |_| ())), "xfs", "who promises less is all that is left");
 }
 
+/// Only damage was, though a class D has lost what was acknowledged long before.
+#[test]
+fn who_was_seen_to_lose_more_than_the_last_moments_carries_the_sign_of_warning() {
+    let is_marked = |grade: Grade| {
+        let input = input(&[("ext4", grade)], |_| ());
+        let view = analysis::view::View::of(&input.contents, &input.details, |_, _| true);
+        view.parts[0].row("ext4").expect("it is in the plan").is_unsafe()
+    };
+    assert_eq!(Grade::ALL.map(is_marked), [false, false, false, true, true, true]);
+}
+
 #[test]
 fn who_asks_for_less_than_the_settings_promise_finds_no_contradiction() {
     let contradicts = |grade: Grade, promise: Class| {
