@@ -8,14 +8,19 @@ use std::collections::BTreeMap;
 const RULES: Rules =
     Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20, looks: 1, share: 1.0 };
 
-fn observations(rounds: Vec<Vec<Option<f64>>>) -> Observations {
-    let cells = (0..rounds[0].len()).map(|index| Cell {
+/// So many levels of one factor, the first of which is the baseline.
+pub fn cells(count: usize) -> Vec<Cell> {
+    let cell = |index: usize| Cell {
         label: format!("c{index}"),
         levels: BTreeMap::from([("f".to_string(), format!("c{index}"))]),
         control: false,
         baseline: index == 0,
-    });
-    Observations { cells: cells.collect(), rounds, more_is_better: true }
+    };
+    (0..count).map(cell).collect()
+}
+
+fn observations(rounds: Vec<Vec<Option<f64>>>) -> Observations {
+    Observations { cells: cells(rounds[0].len()), rounds, more_is_better: true }
 }
 
 fn full() -> impl Strategy<Value = Vec<Vec<Option<f64>>>> {

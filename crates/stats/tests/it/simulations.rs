@@ -1,21 +1,15 @@
 //! Whole studies by seed, with the stop rule in force: what is claimed of equals, and what is missed.
 
 use crate::noise::Noise;
-use stats::{Cell, Observations, Rules, analyse, enough};
-use std::collections::BTreeMap;
+use crate::properties::cells;
+use stats::{Observations, Rules, analyse, enough};
 
 const REPETITIONS: u32 = 2000;
 
 /// A study of cells with these true speeds, run until the stop rule says stop; whether each claim was made.
 fn study(seed: u64, speeds: &[f64], noise: f64, rules: &Rules) -> stats::Analysis {
     let mut random = Noise(seed);
-    let cells = (0..speeds.len()).map(|index| Cell {
-        label: format!("c{index}"),
-        levels: BTreeMap::from([("f".to_string(), format!("c{index}"))]),
-        control: false,
-        baseline: index == 0,
-    });
-    let mut observations = Observations { cells: cells.collect(), rounds: Vec::new(), more_is_better: true };
+    let mut observations = Observations { cells: cells(speeds.len()), rounds: Vec::new(), more_is_better: true };
     let mut level = 0.0;
     for _ in 0..rules.rounds_max {
         // The machine wanders from round to round: blocks must take that out.

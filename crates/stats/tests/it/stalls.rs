@@ -1,23 +1,17 @@
 //! Zero is a value: what a load that stalled does to claims, to the pick and to the stop rule ("Zero" in docs/statistics.md).
 
 use crate::noise::Noise;
+use crate::properties::cells;
 use stats::eliminate::{Looks, worse};
-use stats::{Cell, NoShares, Observations, Rules, StopDecision, Verdict, analyse, enough, enough_to_pick};
-use std::collections::BTreeMap;
+use stats::{NoShares, Observations, Rules, StopDecision, Verdict, analyse, enough, enough_to_pick};
 
 const RULES: Rules =
     Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6, looks: 1, share: 1.0 };
 
 /// One factor, a level a column.
 fn observations(rounds: Vec<Vec<f64>>, more_is_better: bool) -> Observations {
-    let cell = |index: usize| Cell {
-        label: format!("c{index}"),
-        levels: BTreeMap::from([("f".to_string(), format!("c{index}"))]),
-        control: false,
-        baseline: index == 0,
-    };
     Observations {
-        cells: (0..rounds[0].len()).map(cell).collect(),
+        cells: cells(rounds[0].len()),
         rounds: rounds.into_iter().map(|row| row.into_iter().map(Some).collect()).collect(),
         more_is_better,
     }
