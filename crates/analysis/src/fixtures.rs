@@ -1,6 +1,7 @@
 //! Records of a ledger that tests begin from.
 
-use ledger::model::{Phase, Scenario, Trial, TrialState};
+use crate::counting::Counting;
+use ledger::model::{Phase, RunRow, Scenario, Trial, TrialState};
 use std::collections::BTreeMap;
 
 /// A finished trial of the first round, ten seconds long; groups follow each other.
@@ -25,6 +26,22 @@ pub fn trial(id: i64, scenario: &str, group: u32) -> Trial {
         warnings: Vec::new(),
         notes: Vec::new(),
         transcripts: Vec::new(),
+    }
+}
+
+/// A trial's only run, with these figures.
+pub fn run<'a, 'b: 'a>(trial: i64, figures: impl IntoIterator<Item = &'a (&'b str, f64)>) -> RunRow {
+    let metrics = figures.into_iter().map(|(name, value)| ((*name).into(), *value)).collect();
+    RunRow { id: trial, trial, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics }
+}
+
+/// Trials with a run each, all of which count.
+pub fn counting<'a>(trials: &'a [Trial], runs: &'a [RunRow]) -> Counting<'a> {
+    Counting {
+        trials: trials.iter().map(|trial| (trial.id, trial)).collect(),
+        runs: runs.iter().map(|run| (run.trial, vec![run])).collect(),
+        warm_ups: BTreeMap::new(),
+        failed: Vec::new(),
     }
 }
 

@@ -268,7 +268,7 @@ impl Without {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{baseline, trial};
+    use crate::fixtures::{baseline, counting, run, trial};
 
     /// A trial in a container that may make no namespaces: its own server was "something else" that was busy beside it.
     #[test]
@@ -281,9 +281,7 @@ mod tests {
                 ("cpu_user_share", 0.75),
                 ("driver_cpu_cores", 0.25),
             ];
-            let metrics = all.iter().chain(more).map(|(name, value)| ((*name).into(), *value)).collect();
-            let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
-            load(&[&run]).expect("it has telemetry").other_cores
+            load(&[&run(1, all.iter().chain(more))]).expect("it has telemetry").other_cores
         };
         assert_eq!(other_cores(&[("server_cpus", 2.0), ("others_cpu_cores", 1.0)]), Some(0.25));
         assert_eq!(other_cores(&[("server_cpus", 2.0)]), None);
@@ -312,20 +310,10 @@ mod tests {
     /// The baseline of a round of two groups: what was stolen in the first of them was forgotten.
     #[test]
     fn a_rounds_load_is_that_of_all_its_groups() {
-        let run = |(trial, stolen): (i64, f64)| {
-            let all = [("cpu_idle_share", 0.5), ("cpu_steal_share", stolen)];
-            let metrics = all.into_iter().map(|(name, value)| (name.into(), value)).collect();
-            RunRow { id: trial, trial, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics }
-        };
-        let (trials, runs) = ([trial(0, "a", 0), trial(1, "a", 1)], [(0, 0.5), (1, 0.0)].map(run));
-        let counting = Counting {
-            trials: trials.iter().map(|trial| (trial.id, trial)).collect(),
-            runs: runs.iter().map(|run| (run.trial, vec![run])).collect(),
-            warm_ups: BTreeMap::new(),
-            failed: Vec::new(),
-        };
+        let stolen = |(trial, share)| run(trial, &[("cpu_idle_share", 0.5), ("cpu_steal_share", share)]);
+        let (trials, runs) = ([trial(0, "a", 0), trial(1, "a", 1)], [(0, 0.5), (1, 0.0)].map(stolen));
         let scenario = baseline(serde_json::Value::Null);
-        let found = health(&counting, &Details::default(), Order::Turns, &scenario);
+        let found = health(&counting(&trials, &runs), &Details::default(), Order::Turns, &scenario);
         assert_eq!(found.loads[&0].steal, Some(0.25));
     }
 }

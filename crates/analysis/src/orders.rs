@@ -120,7 +120,7 @@ fn turns(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::trial;
+    use crate::fixtures::{counting, run, trial};
 
     /// After a suspend, or when it is set, the machine's clock is another one than the session's.
     #[test]
@@ -129,22 +129,9 @@ mod tests {
         let (right, ahead, set_back) =
             ([2.0, 3.0, 12.0, 13.0], [3602.0, 3603.0, 3612.0, 3613.0], [2.0, 3.0, 9.5, 10.5]);
         for moments in [right, ahead, set_back] {
-            let run = |(trial, started): (&Trial, f64)| RunRow {
-                id: trial.id,
-                trial: trial.id,
-                run: 0,
-                warm_up: false,
-                started,
-                seconds: 1.0,
-                metrics: BTreeMap::new(),
-            };
-            let runs: Vec<RunRow> = trials.iter().zip(moments).map(run).collect();
-            let counting = Counting {
-                trials: trials.iter().map(|trial| (trial.id, trial)).collect(),
-                runs: runs.iter().map(|run| (run.trial, vec![run])).collect(),
-                warm_ups: BTreeMap::new(),
-                failed: Vec::new(),
-            };
+            let begun = |(trial, started): (&Trial, f64)| RunRow { started, seconds: 1.0, ..run(trial.id, &[]) };
+            let runs: Vec<RunRow> = trials.iter().zip(moments).map(begun).collect();
+            let counting = counting(&trials, &runs);
             let all: Vec<&Trial> = trials.iter().collect();
             let turns = turns((&all, &counting), "", true, |trial| usize::from(trial.scenario == "b"));
             let before: Vec<Option<usize>> = turns.iter().map(|turn| turn.before).collect();

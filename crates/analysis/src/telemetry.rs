@@ -145,6 +145,7 @@ pub const FIGURES: &[Figure] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::run;
 
     /// "With it went 38 % less CPU time per highest rate": servers that were asked for the same at the same rates. And of two filesystems that
     /// extracted 25,000 files alike, the one that removed them more slowly had "fewer bytes written per file".
@@ -152,10 +153,8 @@ mod tests {
     fn work_is_what_was_done_in_the_time_that_its_rate_is_of() {
         let per_work = |rate: &'static str, more: &[(&str, f64)]| {
             let all = [(rate, 100.0), ("driver_cpu_seconds", 4.0)];
-            let metrics = all.iter().chain(more).map(|(name, value)| ((*name).into(), *value)).collect();
-            let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
             let figure = FIGURES.iter().find(|figure| figure.name == "cpu_seconds").expect("a figure");
-            figure.of(&run, &Work::of(&Metric::new(rate, "1/s", Direction::More)))
+            figure.of(&run(1, all.iter().chain(more)), &Work::of(&Metric::new(rate, "1/s", Direction::More)))
         };
         assert_eq!(per_work("transactions_per_second", &[]), Some(0.004));
         assert_eq!(per_work("highest_rate_per_second", &[("rates_tried", 12.0)]), None);
@@ -171,8 +170,7 @@ mod tests {
     fn the_time_of_a_server_that_nobody_counted_is_missing() {
         let seconds = |more: &[(&str, f64)]| {
             let own = [("driver_cpu_seconds", 4.0)];
-            let metrics = own.iter().chain(more).map(|(name, value)| ((*name).into(), *value)).collect();
-            cpu_seconds(&RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics })
+            cpu_seconds(&run(1, own.iter().chain(more)))
         };
         assert_eq!(seconds(&[]), Some(4.0), "an embedded engine's is the load's own");
         assert_eq!(seconds(&[("server_cpus", 2.0), ("others_cpu_seconds", 9.0)]), Some(13.0));

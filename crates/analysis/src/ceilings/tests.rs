@@ -1,7 +1,7 @@
 //! What bound made-up scenarios, rule by rule.
 
 use super::*;
-use crate::fixtures::baseline;
+use crate::fixtures::{baseline, run};
 use serde_json::json;
 
 /// Two CPUs, a quarter busy with one embedded connection, and a device that rests.
@@ -270,8 +270,7 @@ fn use_by(primary: &str, metrics: &[(&str, f64)], settings: Value) -> Use {
         ("device_busy_share", 0.1),
         ("device_flush_seconds", 1.0),
     ];
-    let metrics = always.iter().chain(metrics).map(|(name, value)| ((*name).into(), *value)).collect();
-    let run = RunRow { id: 1, trial: 1, run: 0, warm_up: false, started: 0.0, seconds: 10.0, metrics };
+    let run = run(1, always.iter().chain(metrics));
     let mut all = json!({ "workload": { "engine": "postgres", "threads": 8, "driver_threads": 2 } });
     all.as_object_mut().expect("an object").extend(settings.as_object().expect("an object").clone());
     let scenario = Scenario { primary_metric: primary.into(), ..baseline(all) };
