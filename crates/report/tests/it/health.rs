@@ -30,13 +30,18 @@ fn input(contents: Contents, seconds: usize, level: impl Fn(&Trial, usize) -> f6
     Input::new(contents, details)
 }
 
+/// What was seen, of each warning.
+fn seen(input: &Input) -> Vec<String> {
+    let json = export::json(input);
+    let warnings = json["warnings"].as_array().expect("a list").iter();
+    warnings.map(|warning| warning["seen"].as_str().expect("text").to_string()).collect()
+}
+
 /// The claims' sentences and what was seen, without what every such study has.
 fn check(input: &Input, expected: Expect) {
     let ordinary = ["Limits:", "It is ", "Pick ", "Not ruled out"];
     let lines = report::answer(input).into_iter().filter(|line| !ordinary.iter().any(|start| line.starts_with(start)));
-    let json = export::json(input);
-    let warnings = json["warnings"].as_array().expect("a list").iter();
-    let seen = warnings.map(|warning| format!("! {}", warning["seen"].as_str().expect("text")));
+    let seen = seen(input).into_iter().map(|seen| format!("! {seen}"));
     expected.assert_eq(&(lines.chain(seen).collect::<Vec<_>>().join("\n") + "\n"));
 }
 
@@ -186,11 +191,8 @@ fn a_drift_is_the_work_s_where_rounds_do_other_parts_of_it() {
     }
     let mut contents = fixture::contents(&table);
     let moved = |contents: &Contents| {
-        let json = export::json(&input(contents.clone(), 30, |_, _| 1.0));
-        let warnings = json["warnings"].as_array().expect("a list").clone();
-        warnings
-            .iter()
-            .any(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains("all scenarios together")))
+        let seen = seen(&input(contents.clone(), 30, |_, _| 1.0));
+        seen.iter().any(|seen| seen.contains("all scenarios together"))
     };
     assert!(moved(&contents));
     set(&mut contents, |_| true, &[("part_begin", 250.0)]);
@@ -274,11 +276,9 @@ fn a_disturbed_trial_is_slow_for_its_round_on_a_machine_that_drifts() {
     let mut contents = fixture::contents(&table);
     quiet(&mut contents);
     set(&mut contents, |trial| trial.scenario == "xfs" && trial.round == 0, &[("cpu_steal_share", 0.3)]);
-    let json = export::json(&input(contents, 30, |_, _| 1.0));
+    let seen = seen(&input(contents, 30, |_, _| 1.0));
     let wanted = "slow while something else used the machine: xfs in round 1 (30 % of the CPUs' time stolen)";
-    let warnings = json["warnings"].as_array().expect("a list");
-    let is_said = warnings.iter().any(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains(wanted)));
-    assert!(is_said, "{warnings:#?}");
+    assert!(seen.iter().any(|seen| seen.contains(wanted)), "{seen:#?}");
 }
 
 #[test]
@@ -393,9 +393,7 @@ fn data_are_held_against_the_memory_that_there_was() {
         let mut contents = fixture::contents(&table());
         contents.scenarios.iter_mut().for_each(|scenario| scenario.settings = settings.clone());
         set(&mut contents, |_| true, &[("space_used_bytes", used)]);
-        let json = export::json(&input(contents, 60, |_, _| 1.0));
-        let warnings = json["warnings"].as_array().expect("a list").iter();
-        warnings.filter(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains("of the memory"))).count()
+        seen(&input(contents, 60, |_, _| 1.0)).iter().filter(|seen| seen.contains("of the memory")).count()
     };
     let storage = |fill: f64| serde_json::json!({ "device": "loop", "size": 64e9, "fill": fill });
     // The machine has 25 GB.
