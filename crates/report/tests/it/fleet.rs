@@ -341,13 +341,8 @@ fn the_unit_is_the_machine_and_not_the_member() {
 #[test]
 fn a_stall_or_less_safety_is_no_pick() {
     let mut contents = fleet(&EIGHT);
-    let xfs = |contents: &Contents| {
-        contents.trials.iter().filter(|trial| trial.scenario == "xfs").map(|trial| trial.id).next()
-    };
-    let stalled = xfs(&contents);
-    for run in contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
-        run.metrics.insert("transactions_per_second".into(), 0.0);
-    }
+    let stalled = fixture::runs_of(&mut contents, |trial| trial.scenario == "xfs").next();
+    stalled.expect("a run").metrics.insert("transactions_per_second".into(), 0.0);
     check(&said(&contents), &["Use ext4: ", "stalled"]);
     let mut contents = fleet(&EIGHT);
     contents.scenarios[1].durability.class = observe::durability::Class::LosesRecent;
@@ -458,10 +453,8 @@ fn who_never_ran_is_no_pick() {
 #[test]
 fn no_ratio_to_a_baseline_that_stalled_is_claimed() {
     let mut contents = fleet(&EIGHT);
-    let stalled = contents.trials.iter().find(|trial| trial.scenario == "ext4").map(|trial| trial.id);
-    for run in contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
-        run.metrics.insert("transactions_per_second".into(), 0.0);
-    }
+    let stalled = fixture::runs_of(&mut contents, |trial| trial.scenario == "ext4").next();
+    stalled.expect("a run").metrics.insert("transactions_per_second".into(), 0.0);
     let text = said(&contents);
     check(&text, &["stalled"]);
     assert!(!text.contains("faster than ext4") && !text.contains("slower than ext4"), "{text}");

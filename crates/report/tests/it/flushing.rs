@@ -22,10 +22,8 @@ fn three_filesystems() -> Table {
 
 /// What all runs of a scenario together counted.
 fn count(contents: &mut Contents, label: &str, flushes: f64, commits: f64) {
-    let of_scenario: Vec<i64> =
-        contents.trials.iter().filter(|trial| trial.scenario == label).map(|trial| trial.id).collect();
-    let share = of_scenario.len() as f64;
-    for run in contents.runs.iter_mut().filter(|run| of_scenario.contains(&run.trial)) {
+    let share = contents.trials.iter().filter(|trial| trial.scenario == label).count() as f64;
+    for run in fixture::runs_of(contents, |trial| trial.scenario == label) {
         run.metrics.insert("device_flushes".into(), flushes / share);
         run.metrics.insert("commits".into(), commits / share);
         run.metrics.insert("flushes_per_commit".into(), flushes / commits);

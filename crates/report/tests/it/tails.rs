@@ -329,10 +329,8 @@ fn a_standstill_makes_no_tail_shorter() {
     let table = two(&EXT4, &times(1.1));
     let mut input = with_tail(&table, 0.5);
     assert!(tail(&input, "latency_p99").is_object());
-    let stalled = input.contents.trials.iter().find(|trial| trial.scenario == "xfs").map(|trial| trial.id);
-    for run in input.contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
-        run.metrics.insert("transactions_per_second".into(), 0.0);
-    }
+    let stalled = fixture::runs_of(&mut input.contents, |trial| trial.scenario == "xfs").next();
+    stalled.expect("a run").metrics.insert("transactions_per_second".into(), 0.0);
     let input = Input::new(input.contents, input.details);
     assert_eq!(tail(&input, "latency_p99"), Value::Null, "nothing is decided of it");
 }
