@@ -6,11 +6,14 @@ use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Run;
-use observe::safety::{Finding, Grade, Safety};
+use observe::safety::{Grade, Safety};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
+
+#[path = "../../../report/tests/it/found.rs"]
+mod found;
 
 pub const SPEED: Metric = Metric::new("transactions_per_second", "1/s", Direction::More);
 pub const DIRTY: Metric = Metric::new("dirty_bytes_end", "B", Direction::Neither);
@@ -58,40 +61,11 @@ pub fn scenarios() -> Vec<Scenario> {
 /// What a power cut took from a scenario.
 pub fn safety(scenario: &str) -> MeasuredSafety {
     let found = Safety {
-        grade: Grade::E,
-        disk: "volatile cache, units of 4096 bytes".into(),
-        promise: Class::KeepsAcknowledged,
         by_settings: Some(Class::KeepsAcknowledged),
-        tried: 40,
-        acknowledged: 38,
-        points: 12,
-        images: 400,
-        is_complete: false,
-        recoveries: 31,
         worst_lost_commits: 12,
-        worst_lost_seconds: 0.41,
-        is_censored: Some(false),
-        expected_lost_commits: Some(1.0 / 3.0),
-        expected_lost_seconds: Some(0.01),
-        random_cuts: 64,
-        random_cuts_bad: 1,
-        unmountable: 2,
-        damaged: 1,
-        silent: 0,
-        audited: 50,
-        audited_new: 0,
         unsteady: 1,
-        writes: 900,
-        flushes: 12,
-        findings: vec![Finding {
-            what: "mount: \"structure needs cleaning\"".into(),
-            images: 2,
-            example: "7:newest:31=0".into(),
-            lacks: "data/log from byte 0 (4096 bytes)".into(),
-            checked: "Inode 12 has an invalid extent".into(),
-        }],
-        notes: vec!["the log was full".into()],
-        seconds: 11.25,
+        notes: vec!["\"the log\" was full".into()],
+        ..found::found(Grade::E)
     };
     MeasuredSafety {
         scenario: scenario.into(),
