@@ -1,6 +1,8 @@
 //! Where the CPUs' time went: `/proc/stat` (proc_stat(5)), and this process's own share of it.
 
 use crate::metric::{Direction, Metric};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 
 /// CPUs that the load may use, as its trial or its agent found them. An embedded engine works on the same ones.
 pub const DRIVER_CPUS: Metric = Metric::new("driver_cpus", "1", Direction::Neither);
@@ -110,14 +112,14 @@ pub fn thread_seconds() -> f64 {
 
 /// CPU seconds, user and system, of this process with all its threads, and of its children that have ended and been waited for.
 pub fn own_seconds() -> f64 {
-    use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::TimeVal;
-    let of = |who| {
-        let usage = getrusage(who).expect("the two kinds of usage asked for exist on every Linux");
-        let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
-        seconds(usage.user_time()) + seconds(usage.system_time())
-    };
-    of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN)
+    used_seconds(UsageWho::RUSAGE_SELF) + used_seconds(UsageWho::RUSAGE_CHILDREN)
+}
+
+/// CPU seconds, user and system, of this process with all its threads, or of its children that have ended and been waited for.
+pub fn used_seconds(who: UsageWho) -> f64 {
+    let usage = getrusage(who).expect("these kinds of usage exist on every Linux");
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+    seconds(usage.user_time()) + seconds(usage.system_time())
 }
 
 fn ticks<'a>(words: impl Iterator<Item = &'a str>) -> Option<Ticks> {

@@ -10,18 +10,17 @@
 
 #[path = "database/replay.rs"]
 mod replay;
+#[path = "database/server.rs"]
+mod server;
 
 use goals::{Goals, Spread};
-use load::workload::{Context, Workload};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
-use serde_json::{Map, Value, json};
-use services::service::Place;
+use nix::sys::resource::UsageWho;
+use observe::cpu::used_seconds;
+use serde_json::{Value, json};
+use server::{Load, Server};
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::AtomicBool;
 
 /// Odd, so that the median is a pair's.
 const PAIRS: usize = 9;
@@ -137,7 +136,7 @@ fn main() -> ExitCode {
         if cases.is_empty() && !replays {
             continue;
         }
-        let server = Server::start(service);
+        let server = Server::start(service, &settings_of(service));
         for case in &cases {
             let is_missing = case.peer == Peer::Orders && std::env::var_os(ORDERS_FOLDER).is_none();
             if is_missing && !is_test {
@@ -170,47 +169,13 @@ fn head(scale: &Scale) {
     println!("{:34} {:>9} {:>9} {:>6} {:>13} {:>8} {:>13}", "", "ours 1/s", "theirs", "rate", "96 %", "CPU/tx", "96 %");
 }
 
-/// A server in a folder of its own; both sides use it in turn.
-struct Server {
-    running: Option<Box<dyn services::service::Running>>,
-    name: &'static str,
-    folder: tempfile::TempDir,
+/// PostgreSQL's own count of statements is loaded, and off but for one run of each side.
+fn settings_of(service: &str) -> Value {
+    let counting = json!({ "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none" });
+    if service == "postgres" { json!({ "settings": counting }) } else { json!({}) }
 }
 
 impl Server {
-    fn start(name: &'static str) -> Server {
-        let folder =
-            tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-        // Its user must be able to walk in.
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("our own folder");
-        let kind = services::kind(name).expect("a service");
-        let mut parameters = settings::defaults(kind.settings);
-        if name == "postgres" {
-            // Loaded, and off but for one run of each side.
-            let counting =
-                json!({ "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none" });
-            parameters.insert("settings".into(), counting);
-        }
-        let service = (kind.read)(&parameters).open().unwrap_or_else(|error| panic!("{error}"));
-        let make = |name: &str| -> PathBuf {
-            let path = folder.path().join(name);
-            std::fs::create_dir(&path).expect("a folder");
-            if let Some(user) = service.user() {
-                std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid)).expect("we are root");
-            }
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("our own folder");
-            path
-        };
-        let place = Place::new(make("data"), make("run"));
-        service.create(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
-        let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
-        Server { running: Some(running), name, folder }
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.running.as_ref().expect("it runs").socket()
-    }
-
     /// What a statement of its own client says, a row a line.
     fn ask(&self, sql: &str) -> String {
         let (program, words) = client(self.name, &self.socket());
@@ -254,15 +219,6 @@ impl Server {
             self.ask(&format!("ALTER SYSTEM SET pg_stat_statements.track = '{track}'"));
             self.ask("SELECT pg_reload_conf()");
         }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(running) = self.running.take() {
-            let _ = running.stop();
-        }
-        let _ = &self.folder;
     }
 }
 
@@ -362,9 +318,9 @@ fn load_dumps(scale: &Scale, server: &Server) {
         changes["time"] = "1s".into();
         changes["checks"] = json!({ "SELECT count(*) FROM pgbench_accounts": 100_000 * scale.scale });
         let mut ours = Ours::open("sql", &changes, PGBENCH_TABLES, server);
-        ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("the dump loads");
+        ours.load.prepare();
         let side = ours.run();
-        ours.with_context(|workload, context| workload.verify(context)).expect("it is whole");
+        ours.load.verify();
         ours.clear();
         println!("postgres: {} transactions on what pg_dump wrote ({format})", side.transactions);
     }
@@ -382,15 +338,14 @@ fn drive_sysbenchs_table(service: &'static str, scale: &Scale, server: &Server) 
                           "time": format!("{}s", scale.seconds) });
     let mut ours = Ours::open("oltp", &changes, &["sbtest1"], server);
     let side = ours.run();
-    ours.with_context(|workload, context| workload.verify(context)).expect("it is whole");
+    ours.load.verify();
     ours.clear();
     println!("{service}: {} transactions on the table that sysbench loaded, and every row is right", side.transactions);
 }
 
 /// Our workload on the server, loaded once.
 struct Ours {
-    workload: Box<dyn Workload>,
-    socket: PathBuf,
+    load: Load,
     tables: Vec<&'static str>,
     service: &'static str,
 }
@@ -421,50 +376,26 @@ impl Ours {
             ],
         };
         let mut ours = Ours::open(case.workload, &changes, tables, server);
-        ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");
+        ours.load.prepare();
         ours
     }
 
     fn open(workload: &str, changes: &Value, tables: &[&'static str], server: &Server) -> Ours {
-        let kind = workloads::kind(workload).expect("a workload");
-        let parameters: Map<String, Value> =
-            settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
-        let workload = (kind.read)(&parameters).open().expect("it opens");
-        Ours { workload, socket: server.socket(), tables: tables.to_vec(), service: server.name }
-    }
-
-    fn with_context<T>(&mut self, act: impl FnOnce(&mut dyn Workload, &mut Context) -> T) -> T {
-        let interrupted = AtomicBool::new(false);
-        let mut context = Context {
-            data_folder: PathBuf::new(),
-            server: Some(load::workload::Server::by_file(self.socket.clone())),
-            sockets: std::collections::BTreeMap::new(),
-            cache_folder: PathBuf::new(),
-            seed: 1,
-            goes_on: false,
-            runs: 1,
-            client_cpus: Vec::new(),
-            interrupted: &interrupted,
-            progress: &mut |_, _| {},
-        };
-        act(&mut *self.workload, &mut context)
+        Ours { load: Load::open(workload, changes, server), tables: tables.to_vec(), service: server.name }
     }
 
     fn run(&mut self) -> Side {
-        let before = cpu_seconds(UsageWho::RUSAGE_SELF);
-        let outcome = self.with_context(|workload, context| workload.run(context)).expect("it runs");
-        let used = cpu_seconds(UsageWho::RUSAGE_SELF) - before;
-        let figure =
-            |name: &str| outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value;
+        let (figure, used) = self.load.run();
+        let transactions = figure("transactions");
         Side {
-            transactions: figure("transactions"),
+            transactions,
             transactions_per_second: figure("transactions_per_second"),
-            cpu_seconds_per_transaction: used / figure("transactions"),
+            cpu_seconds_per_transaction: used / transactions,
         }
     }
 
     fn clear(self) {
-        let (program, words) = client(self.service, &self.socket);
+        let (program, words) = client(self.service, &self.load.socket);
         let sql = format!("DROP TABLE {}", self.tables.join(", "));
         let flag = if self.service == "postgres" { "-c" } else { "-e" };
         assert!(
@@ -544,9 +475,9 @@ fn pgbench(script: &str, protocol: &str, scale: &Scale, server: &Server) -> Side
         // As ours once unmeasured.
         run(&words);
     }
-    let before = cpu_seconds(UsageWho::RUSAGE_CHILDREN);
+    let before = used_seconds(UsageWho::RUSAGE_CHILDREN);
     let output = run(&words);
-    let used = cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before;
+    let used = used_seconds(UsageWho::RUSAGE_CHILDREN) - before;
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "pgbench: {text}{}", String::from_utf8_lossy(&output.stderr));
     let after = |head: &str| -> f64 {
@@ -606,9 +537,9 @@ fn sysbench(script: &str, case: &Case, scale: &Scale, server: &Server) -> Side {
 }
 
 fn of_sysbench(mut command: Command) -> Side {
-    let before = cpu_seconds(UsageWho::RUSAGE_CHILDREN);
+    let before = used_seconds(UsageWho::RUSAGE_CHILDREN);
     let output = command.arg("run").output().expect("the package sysbench is installed");
-    let used = cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before;
+    let used = used_seconds(UsageWho::RUSAGE_CHILDREN) - before;
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "sysbench: {text}{}", String::from_utf8_lossy(&output.stderr));
     let line =
@@ -617,11 +548,6 @@ fn of_sysbench(mut command: Command) -> Side {
     let transactions: f64 = words.next().and_then(|word| word.parse().ok()).expect("a number");
     let per_second: f64 = words.next().and_then(|word| word.trim_start_matches('(').parse().ok()).expect("a rate");
     Side { transactions, transactions_per_second: per_second, cpu_seconds_per_transaction: used / transactions }
-}
-
-fn cpu_seconds(of: UsageWho) -> f64 {
-    let usage = getrusage(of).expect("a process may ask for its usage");
-    (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6
 }
 
 fn range(spread: Spread) -> String {

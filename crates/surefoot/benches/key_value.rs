@@ -8,17 +8,16 @@
 //! Goals: at least their operations per second; at most 0.8 of their CPU time for each, user and kernel. Missed where the median's
 //! interval lies wholly on the wrong side.
 
+#[path = "database/server.rs"]
+mod server;
+
 use goals::{Goals, Spread};
-use load::workload::{Context, Workload};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
+use nix::sys::resource::UsageWho;
+use observe::cpu::used_seconds;
 use serde_json::json;
-use services::service::{Place, Running};
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use server::{Load, Server};
+use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::AtomicBool;
 
 /// Odd, so that the median is a pair's.
 const PAIRS: usize = 15;
@@ -66,49 +65,15 @@ fn main() -> ExitCode {
         true => Scale { pairs: 1, records: 2000, seconds: 0.2 },
         false => Scale { pairs: PAIRS, records: 100_000, seconds: 2.0 },
     };
-    let server = Server::start();
-    let folder = server.folder.path().join("ours");
-    std::fs::create_dir(&folder).expect("our own folder");
+    // One that writes no files: the loads are compared, not the disk.
+    let server = Server::start("redis", &json!({ "settings": { "save": "" } }));
     for case in CASES.iter().filter(|case| case.name.contains(&only)) {
         compare(case, &scale, &server, &mut goals);
     }
     goals.end()
 }
 
-/// A server that writes no files: the loads are compared, not the disk.
-struct Server {
-    running: Option<Box<dyn Running>>,
-    folder: tempfile::TempDir,
-}
-
 impl Server {
-    fn start() -> Server {
-        let folder =
-            tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-        // Its user must be able to walk in.
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("our own folder");
-        let kind = services::kind("redis").expect("a service");
-        let settings = json!({ "settings": { "save": "" } });
-        let settings = settings::check_all(kind.settings, settings.as_object().expect("a table")).expect("right");
-        let service = (kind.read)(&settings).open().unwrap_or_else(|error| panic!("{error}"));
-        let make = |name: &str| -> PathBuf {
-            let path = folder.path().join(name);
-            std::fs::create_dir(&path).expect("a folder");
-            if let Some(user) = service.user() {
-                std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid)).expect("we are root");
-            }
-            path
-        };
-        let (data, run) = (make("data"), make("run"));
-        let place = Place::new(data, run);
-        let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
-        Server { running: Some(running), folder }
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.running.as_ref().expect("it runs").socket()
-    }
-
     fn ask(&self, words: &[&str]) -> String {
         let output = Command::new("redis-cli").arg("-s").arg(self.socket()).args(words).output();
         let output = output.expect("the package redis-tools is installed");
@@ -124,22 +89,14 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(running) = self.running.take() {
-            let _ = running.stop();
-        }
-    }
-}
-
 fn compare(case: &Case, scale: &Scale, server: &Server, goals: &mut Goals) {
     server.ask(&["FLUSHALL"]);
-    let mut ours = Ours::load(case, scale, server);
+    let mut ours = loaded(case, scale, server);
     fill_theirs(scale, server);
     // Once each unmeasured; theirs by a count, so its speed is to be known.
     let count = |side: &Side, seconds: f64| (side.per_second * seconds).ceil() as u64;
     let requests = count(&theirs(case, scale, server, 4000), scale.seconds);
-    ours.run();
+    run(&mut ours);
     let (mut all_ours, mut all_theirs) = (Vec::new(), Vec::new());
     for pair in 0..scale.pairs {
         let mut both = [true, false];
@@ -147,7 +104,7 @@ fn compare(case: &Case, scale: &Scale, server: &Server, goals: &mut Goals) {
         both.rotate_left(pair % 2);
         for is_ours in both {
             let before = server.calls(case.command);
-            let side = if is_ours { ours.run() } else { theirs(case, scale, server, requests) };
+            let side = if is_ours { run(&mut ours) } else { theirs(case, scale, server, requests) };
             let counted = server.calls(case.command) - before;
             let whose = if is_ours { "ours" } else { "theirs" };
             goals.must(&format!("{}, {whose}: the server counts as many", case.name), counted == side.operations);
@@ -179,56 +136,23 @@ fn compare(case: &Case, scale: &Scale, server: &Server, goals: &mut Goals) {
 }
 
 /// Our workload on the server, loaded once.
-struct Ours {
-    workload: Box<dyn Workload>,
-    socket: PathBuf,
-    folder: PathBuf,
-    has_run: bool,
+fn loaded(case: &Case, scale: &Scale, server: &Server) -> Load {
+    let changes = json!({
+        "engine": server.name, "mix": case.mix, "distribution": "uniform", "records": scale.records, "fields": 1,
+        "field_length": format!("{BYTES}B"), "threads": CONNECTIONS, "driver_threads": 1, "pipeline": case.pipeline,
+        "time": format!("{}ms", scale.seconds * 1000.0),
+    });
+    let mut ours = Load::open("key-value", &changes, server);
+    ours.prepare();
+    // Before theirs are there, too.
+    ours.verify();
+    ours
 }
 
-impl Ours {
-    fn load(case: &Case, scale: &Scale, server: &Server) -> Ours {
-        let kind = workloads::kind("key-value").expect("a workload");
-        let changes = json!({
-            "engine": "redis", "mix": case.mix, "distribution": "uniform", "records": scale.records, "fields": 1,
-            "field_length": format!("{BYTES}B"), "threads": CONNECTIONS, "driver_threads": 1, "pipeline": case.pipeline,
-            "time": format!("{}ms", scale.seconds * 1000.0),
-        });
-        let parameters = settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
-        let workload = (kind.read)(&parameters).open().expect("it opens");
-        let (socket, folder) = (server.socket(), server.folder.path().join("ours"));
-        let mut ours = Ours { workload, socket, folder, has_run: false };
-        ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");
-        // Before theirs are there, too.
-        ours.with_context(|workload, context| workload.verify(context)).expect("they are whole");
-        ours
-    }
-
-    fn with_context<T>(&mut self, act: impl FnOnce(&mut dyn Workload, &mut Context) -> T) -> T {
-        let interrupted = AtomicBool::new(false);
-        let mut context = Context {
-            data_folder: self.folder.clone(),
-            server: Some(load::workload::Server::by_file(self.socket.clone())),
-            sockets: BTreeMap::new(),
-            cache_folder: PathBuf::new(),
-            seed: 1,
-            goes_on: self.has_run,
-            runs: 1,
-            client_cpus: Vec::new(),
-            interrupted: &interrupted,
-            progress: &mut |_, _| {},
-        };
-        act(&mut *self.workload, &mut context)
-    }
-
-    fn run(&mut self) -> Side {
-        let before = cpu_seconds(UsageWho::RUSAGE_SELF);
-        let outcome = self.with_context(|workload, context| workload.run(context)).expect("it runs");
-        let cpu_seconds = cpu_seconds(UsageWho::RUSAGE_SELF) - before;
-        self.has_run = true;
-        let figure = |name: &str| outcome.metrics.iter().find(|one| one.metric.name == name).expect("a figure").value;
-        Side { operations: figure("operations"), per_second: figure("operations_per_second"), cpu_seconds }
-    }
+fn run(ours: &mut Load) -> Side {
+    let (figure, cpu_seconds) = ours.run();
+    ours.goes_on = true;
+    Side { operations: figure("operations"), per_second: figure("operations_per_second"), cpu_seconds }
 }
 
 /// A key of theirs: as long as ours, the last twelve digits drawn.
@@ -260,16 +184,11 @@ fn theirs(case: &Case, scale: &Scale, server: &Server, requests: u64) -> Side {
     );
     let value = (case.command == "hset").then(|| ["field0".to_string(), "x".repeat(BYTES)]);
     let words: Vec<String> = words.split(' ').map(String::from).chain(value.into_iter().flatten()).collect();
-    let before = cpu_seconds(UsageWho::RUSAGE_CHILDREN);
+    let before = used_seconds(UsageWho::RUSAGE_CHILDREN);
     let said = redis_benchmark(&server.socket(), &words);
-    let cpu_seconds = cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before;
+    let cpu_seconds = used_seconds(UsageWho::RUSAGE_CHILDREN) - before;
     // "test","rps",… and the same of the command.
     let line = said.lines().next_back().expect("it says how fast it was");
     let per_second = line.split("\",\"").nth(1).and_then(|number| number.trim_matches('"').parse().ok());
     Side { operations: requests as f64, per_second: per_second.expect("a rate"), cpu_seconds }
-}
-
-fn cpu_seconds(of: UsageWho) -> f64 {
-    let usage = getrusage(of).expect("a process may ask for its usage");
-    (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6
 }

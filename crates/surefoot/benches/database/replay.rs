@@ -1,7 +1,7 @@
 //! `surefoot replay` beside pgreplay: the same log of the same server, as fast as each can.
 
 use super::{
-    Goals, Scale, Server, Side, Spread, THEIR_DATABASE, UsageWho, WHOLE_TEXT, cpu_seconds, pgbench_run, range,
+    Goals, Scale, Server, Side, Spread, THEIR_DATABASE, UsageWho, WHOLE_TEXT, pgbench_run, range, used_seconds,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -120,9 +120,9 @@ fn theirs(log: &Path, server: &Server) -> (f64, f64) {
 }
 
 fn measured(command: &mut Command) -> (f64, f64, Vec<u8>) {
-    let (before, started) = (cpu_seconds(UsageWho::RUSAGE_CHILDREN), Instant::now());
+    let (before, started) = (used_seconds(UsageWho::RUSAGE_CHILDREN), Instant::now());
     let output = command.output().expect("the package pgreplay is installed");
-    let (used, seconds) = (cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before, started.elapsed().as_secs_f64());
+    let (used, seconds) = (used_seconds(UsageWho::RUSAGE_CHILDREN) - before, started.elapsed().as_secs_f64());
     let said = [&output.stdout[..], &output.stderr].concat();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&said));
     (used, seconds, output.stdout)
