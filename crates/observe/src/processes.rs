@@ -2,19 +2,23 @@
 
 use std::process::Command;
 
-/// The numbers of all processes that a process started and that were not left to another parent, theirs too.
+/// The numbers of all processes that a process started and that were not left to another parent, and then of theirs.
 pub fn descendants(process: u32) -> Vec<u32> {
-    let mut all = vec![process];
+    let mut all = children(process);
     let mut at = 0;
     while let Some(parent) = all.get(at) {
-        let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-        let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-        let children: Vec<u32> =
-            lists.flat_map(|list| list.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<_>>()).collect();
-        all.extend(children);
+        let theirs = children(*parent);
+        all.extend(theirs);
         at += 1;
     }
-    all.split_off(1)
+    all
+}
+
+/// The numbers of those that it started itself.
+pub fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 /// Lets the program that a command starts end with the thread that starts it: it may have a group of its own, and that of a trial that was killed

@@ -120,7 +120,7 @@ fn kill_once(stage: &mut Stage, victim: &Victim, run: &[&str]) -> Option<&'stati
         return None;
     }
     // The trial first.
-    let family: Vec<i32> = observe::processes::descendants(child.id()).into_iter().map(u32::cast_signed).collect();
+    let family = crate::harness::descendants(conductor);
     let (whom, process) = match stage.random.below(4) {
         0 if !family.is_empty() => ("a trial", family[0]),
         1 if family.len() > 2 => ("a process of a trial", *stage.random.one_of(&family[1..])),

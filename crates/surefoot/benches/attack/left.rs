@@ -2,6 +2,7 @@
 //! attack's own folder, was made by a process that it started, or appeared since it began and is owned by nobody who lives, is counted:
 //! others may use the machine, too.
 
+use crate::harness::{loop_devices, processes};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -36,15 +37,13 @@ pub fn left_after(time: Duration, here: &Path, before: &Machine, conductors: &BT
 }
 
 fn now(here: &Path, before: &Machine, conductors: &BTreeSet<u32>) -> Vec<String> {
+    let mut left = loop_devices(here);
     let here = here.to_string_lossy();
-    let mut left = Vec::new();
     let mut seen = BTreeSet::new();
-    for process in processes() {
+    for (process, command) in processes() {
         let folder = PathBuf::from(format!("/proc/{process}"));
-        let command = std::fs::read(folder.join("cmdline")).unwrap_or_default();
-        let command = String::from_utf8_lossy(&command).replace('\0', " ");
         let works_here = std::fs::read_link(folder.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&*here));
-        if process != std::process::id() && (command.contains(&*here) || works_here) {
+        if process.cast_unsigned() != std::process::id() && (command.contains(&*here) || works_here) {
             left.push(format!("process {process}: {command}"));
         }
         let space = std::fs::read_link(folder.join("ns/mnt")).unwrap_or_default();
@@ -54,21 +53,10 @@ fn now(here: &Path, before: &Machine, conductors: &BTreeSet<u32>) -> Vec<String>
             left.extend(ours.map(|line| format!("mount, seen by process {process}: {line}")));
         }
     }
-    for device in entries(Path::new("/sys/block")) {
-        let file = std::fs::read_to_string(device.join("loop/backing_file")).unwrap_or_default();
-        if file.contains(&*here) {
-            left.push(format!("loop device {} on {file}", device.display()));
-        }
-    }
     let orphans = groups().into_iter().filter(|group| is_orphan(group, conductors));
     left.extend(orphans.map(|group| format!("cgroup {}", group.display())));
     left.extend(segments().difference(&before.segments).map(|segment| format!("shared memory: {segment}")));
     left
-}
-
-fn processes() -> Vec<u32> {
-    let name = |entry: PathBuf| entry.file_name()?.to_str()?.parse().ok();
-    entries(Path::new("/proc")).into_iter().filter_map(name).collect()
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

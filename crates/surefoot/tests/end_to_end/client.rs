@@ -4,7 +4,7 @@
 #[path = "client/link.rs"]
 mod link;
 
-use crate::harness::{Said, World, said, wait_until};
+use crate::harness::{Said, World, processes, said, wait_until};
 use agent::{Agent, Pairing, Side};
 use link::{AGENT, Link, SERVER};
 use serde_json::Value;
@@ -186,7 +186,7 @@ fn under_way(world: &World, link: &Link) -> Child {
     let mut command = beside_server(world, link, &["run", "s.toml", "--pairing", "lab.study", "--quiet"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     // What PostgreSQL calls the process of a connection from there.
-    let is_under_way = || commands().iter().any(|line| line.contains(&format!("{}(", link.address(AGENT))));
+    let is_under_way = || processes().iter().any(|(_, line)| line.contains(&format!("{}(", link.address(AGENT))));
     wait_until("the load is under way", is_under_way);
     child
 }
@@ -216,12 +216,6 @@ fn nobody_else_gets_in(link: &Link) {
         assert_ne!(said.status, Some(0), "{said:?}");
         said.says(why);
     }
-}
-
-fn commands() -> Vec<String> {
-    let processes = std::path::Path::new("/proc").read_dir().expect("/proc").flatten();
-    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).collect()
 }
 
 /// It failed with these words, and no figure.

@@ -1,7 +1,7 @@
 //! Power cuts under orders that no study can give: a load with a bug, a recovery that hangs, a trial that is killed. What does the
 //! work is told by hand.
 
-use crate::harness::{World, wait_until};
+use crate::harness::{World, loop_devices, wait_until};
 use crate::powercut::disk_of;
 use crash::plan::TrialSpec;
 use nix::mount::{MsFlags, mount};
@@ -16,7 +16,6 @@ use powercut::timing::Profile;
 use serde_json::{Map, Value, json};
 use settings::defaults;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use storage::StorageSettings;
@@ -71,7 +70,7 @@ fn with_a_stopped_disk() -> (World, Safety) {
             let mut disk = None;
             wait_until("another disk is attached that shows images", || {
                 disk = disk_of(world.path());
-                disk.is_some_and(|disk| shows_images(disk) && is_attached(world.path()))
+                disk.is_some_and(|disk| shows_images(disk) && !loop_devices(world.path()).is_empty())
             });
             let disk = disk.expect("found");
             kill(Pid::from_raw(disk), Signal::SIGSTOP).expect("it lives");
@@ -180,7 +179,7 @@ fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
     };
     let process = std::thread::scope(|scope| scope.spawn(trial).join().expect("no panic"));
     wait_until("the disk ends", || waitpid(process, Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive));
-    wait_until("nothing is attached any more", || !is_attached(world.path()));
+    wait_until("nothing is attached any more", || loop_devices(world.path()).is_empty());
     world.assert_nothing_left();
 }
 
@@ -193,14 +192,6 @@ fn said(program: &str, arguments: &[&str]) -> String {
 /// Whether a disk's process has the log at hand that it shows images of.
 fn shows_images(process: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/maps")).is_ok_and(|maps| maps.contains("powercut/s-"))
-}
-
-fn is_attached(folder: &Path) -> bool {
-    let here = folder.to_string_lossy().into_owned();
-    let devices = Path::new("/sys/block").read_dir().expect("/sys").flatten();
-    devices
-        .filter_map(|device| std::fs::read_to_string(device.path().join("loop/backing_file")).ok())
-        .any(|file| file.contains(&here))
 }
 
 /// On ext4 and a disk with a volatile cache; `load` is what is not as usual.

@@ -1,6 +1,6 @@
 //! What goes wrong on real machines: kills, full disks, missing programs, foreign files.
 
-use crate::harness::{World, on_block_device, small_study, wait_until};
+use crate::harness::{World, children, command_line, on_block_device, small_study, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::path::Path;
@@ -64,26 +64,20 @@ fn a_trial_dies_with_its_outermost_process_from_the_first_moment_on() {
         let inner = loop {
             let inner = std::fs::read_to_string(&children).expect("it runs");
             if let Ok(inner) = inner.trim().parse::<i32>() {
-                break Pid::from_raw(inner);
+                break inner;
             }
         };
         outer.kill().expect("it runs");
         // Its input is still ours: without us it would wait for its orders.
         // Dead is enough: whoever inherits it may take his time to look.
-        let command_line = format!("/proc/{inner}/cmdline");
-        wait_until("the trial is gone, too", || std::fs::read(&command_line).map_or(true, |line| line.is_empty()));
+        wait_until("the trial is gone, too", || command_line(inner).is_empty());
         outer.wait().expect("it ends");
     }
 }
 
 /// The trial's outermost process: the child of the conductor that runs the verb `trial`.
 fn trial_process(conductor: u32) -> Option<i32> {
-    let children = std::fs::read_to_string(format!("/proc/{conductor}/task/{conductor}/children")).ok()?;
-    let is_trial = |pid: &&str| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).nth(1) == Some(b"trial")
-    };
-    children.split_whitespace().find(is_trial)?.parse().ok()
+    children(conductor).into_iter().find(|pid| command_line(*pid).split(' ').nth(1) == Some("trial"))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Trials in a guest kernel: as an ordinary user, with filesystems that this kernel lacks, and with what must never get out.
 //! Needs the package user-mode-linux.
 
-use crate::harness::{Said, World, said, wait_until};
+use crate::harness::{Said, World, command_line, descendants, said, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -223,27 +223,11 @@ fn kernel_process(conductor: i32) -> i32 {
     let mut found = None;
     // The list of a process's children may miss one while others come and go (proc(5)).
     wait_until("the kernel runs", || {
-        found = kernel_below(conductor);
+        let is_kernel = |pid: &i32| command_line(*pid).split(' ').next().is_some_and(|one| one.ends_with("linux.uml"));
+        found = descendants(conductor).into_iter().find(is_kernel);
         found.is_some()
     });
     found.expect("waited for")
-}
-
-fn kernel_below(conductor: i32) -> Option<i32> {
-    let children = |pid: i32| -> Vec<i32> {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
-    };
-    let mut below = children(conductor);
-    while let Some(pid) = below.pop() {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        if line.split('\0').next().is_some_and(|program| program.ends_with("linux.uml")) {
-            return Some(pid);
-        }
-        below.extend(children(pid));
-    }
-    None
 }
 
 #[test]

@@ -92,22 +92,9 @@ impl World {
         let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").expect("/proc");
         let below = mounts.lines().filter(|line| line.contains(&here) && line.split(' ').nth(4) != Some(here.as_str()));
         left.extend(below.map(|line| format!("mount {line}")));
-        for entry in Path::new("/sys/block").read_dir().expect("/sys").flatten() {
-            let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
-            if backing.contains(&here) {
-                left.push(format!("loop device {} on {backing}", entry.path().display()));
-            }
-        }
-        for entry in Path::new("/proc").read_dir().expect("/proc").flatten() {
-            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            if String::from_utf8_lossy(&line).contains(&here) {
-                left.push(format!(
-                    "process {}: {}",
-                    entry.path().display(),
-                    String::from_utf8_lossy(&line).replace('\0', " ")
-                ));
-            }
-        }
+        left.extend(loop_devices(self.path()));
+        let ours = processes().into_iter().filter(|(_, line)| line.contains(&here));
+        left.extend(ours.map(|(process, line)| format!("process {process}: {line}")));
         left
     }
 }
@@ -148,6 +135,40 @@ pub fn said(output: &Output) -> Said {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Loop devices that stand on files below a folder, each with its file.
+pub fn loop_devices(folder: &Path) -> Vec<String> {
+    let here = folder.to_string_lossy();
+    let of_device = |device: PathBuf| {
+        let file = std::fs::read_to_string(device.join("loop/backing_file")).ok()?;
+        file.contains(&*here).then(|| format!("loop device {} on {file}", device.display()))
+    };
+    let devices = Path::new("/sys/block").read_dir().expect("/sys").flatten();
+    devices.filter_map(|device| of_device(device.path())).collect()
+}
+
+/// All processes, each with its command line.
+pub fn processes() -> Vec<(i32, String)> {
+    let entries = Path::new("/proc").read_dir().expect("/proc").flatten();
+    let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    all.map(|process| (process, command_line(process))).collect()
+}
+
+/// A process' command line, of one that has ended nothing.
+pub fn command_line(process: i32) -> String {
+    let bytes = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+/// All processes below this one, its own before theirs.
+pub fn descendants(process: i32) -> Vec<i32> {
+    observe::processes::descendants(process.cast_unsigned()).into_iter().map(u32::cast_signed).collect()
+}
+
+/// The processes that this one started itself.
+pub fn children(process: u32) -> Vec<i32> {
+    observe::processes::children(process).into_iter().map(u32::cast_signed).collect()
 }
 
 /// Waits until something is true, at most this long.

@@ -106,12 +106,10 @@ impl Nodes {
     /// The first process of a node.
     fn pid(&self, node: &str) -> u32 {
         let child = &self.up.iter().find(|known| known.0 == node).expect("it is up").1;
-        let children = format!("/proc/{0}/task/{0}/children", child.id());
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
-            let read = std::fs::read_to_string(&children).unwrap_or_default();
-            if let Some(pid) = read.split_whitespace().next().and_then(|pid| pid.parse().ok()) {
-                return pid;
+            if let Some(pid) = observe::processes::children(child.id()).first() {
+                return *pid;
             }
             assert!(Instant::now() < deadline, "node {node} has no process");
             std::thread::sleep(Duration::from_millis(10));

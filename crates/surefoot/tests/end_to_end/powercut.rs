@@ -1,7 +1,7 @@
 //! What a power cut takes, by real filesystems and real recoveries: rows of the acceptance table in docs/safety.md that are
 //! quick; `make powercut` has them all.
 
-use crate::harness::{Said, World, wait_until};
+use crate::harness::{Said, World, processes, wait_until};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -493,12 +493,8 @@ fn the_disks_death_fails_its_measurement_and_leaves_nothing() {
 /// The process that serves the disk of a test's study.
 pub fn disk_of(folder: &Path) -> Option<i32> {
     let here = folder.to_string_lossy().into_owned();
-    let processes = Path::new("/proc").read_dir().expect("/proc").flatten();
-    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|pid: &i32| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        line.split('\0').nth(1) == Some("disk") && line.contains(&here)
-    })
+    let is_it = |line: &str| line.split(' ').nth(1) == Some("disk") && line.contains(&here);
+    processes().into_iter().find(|(_, line)| is_it(line)).map(|(process, _)| process)
 }
 
 /// LMDB maps its file, and a page of a damaged image that can't be read ends whoever reads it: that is a finding, and no end of the search.

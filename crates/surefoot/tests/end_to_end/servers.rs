@@ -1,6 +1,6 @@
 //! Real database servers on real filesystems: they run, say what is in effect, fail with their own words, and leave nothing.
 
-use crate::harness::{World, said, wait_until};
+use crate::harness::{World, command_line, descendants, said, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::process::Command;
@@ -593,14 +593,4 @@ fn without_root_a_server_runs_in_a_directory_as_its_user() {
     let output = command.current_dir(world.path()).output().expect("setpriv is part of util-linux");
     crate::harness::said(&output).status(0);
     assert_eq!(home.read_dir().expect("home").count(), 0, "the trial's folder is gone");
-}
-
-/// All processes below this one.
-pub fn descendants(pid: i32) -> Vec<i32> {
-    observe::processes::descendants(pid.cast_unsigned()).into_iter().map(u32::cast_signed).collect()
-}
-
-pub fn command_line(pid: i32) -> String {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).replace('\0', " ")
 }

@@ -1,6 +1,6 @@
 //! Scenarios that are up at the same time and take turns: whose turn it is, who stands still, what becomes of a kill.
 
-use crate::harness::{World, small_study, wait_until};
+use crate::harness::{World, children, small_study, wait_until};
 use ledger::model::TrialState;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -148,7 +148,8 @@ fn servers_that_wait_are_stopped_and_a_dead_one_is_a_hole() {
     let mut child = world.start(&["run", "small.toml"]);
     let mut victim = None;
     wait_until("a trial's server stands still", || {
-        victim = outermost(child.id());
+        // The first trial's outermost process.
+        victim = children(child.id()).first().copied();
         victim.is_some() && states(world.path(), "postgres").contains(&'T')
     });
     kill(Pid::from_raw(victim.expect("found")), Signal::SIGKILL).expect("it is there");
@@ -157,12 +158,6 @@ fn servers_that_wait_are_stopped_and_a_dead_one_is_a_hole() {
     let states: Vec<&str> = array(&ledger, "trials").iter().filter_map(|trial| trial["state"].as_str()).collect();
     assert_eq!(states.iter().filter(|state| **state == "finished").count(), 2, "{states:?}");
     world.assert_nothing_left();
-}
-
-/// The first trial's outermost process.
-fn outermost(conductor: u32) -> Option<i32> {
-    let children = std::fs::read_to_string(format!("/proc/{conductor}/task/{conductor}/children")).ok()?;
-    children.split_whitespace().next()?.parse().ok()
 }
 
 #[test]
@@ -272,10 +267,8 @@ fn a_dead_trial_of_a_group_is_a_hole_and_its_round_is_done_again() {
     let world = World::new();
     world.write("small.toml", grouped(1));
     let mut child = world.start(&["run", "small.toml"]);
-    let path = format!("/proc/{0}/task/{0}/children", child.id());
-    let up = || std::fs::read_to_string(&path).map_or(0, |children| children.split_whitespace().count());
-    wait_until("a group is up", || up() == 4);
-    kill(Pid::from_raw(outermost(child.id()).expect("one of four")), Signal::SIGKILL).expect("it is there");
+    wait_until("a group is up", || children(child.id()).len() == 4);
+    kill(Pid::from_raw(children(child.id())[0]), Signal::SIGKILL).expect("it is there");
     assert_eq!(child.wait().expect("it ends").code(), Some(3));
     world.assert_nothing_left();
     let count = |ledger: &Value| groups(ledger).values().map(Vec::len).sum::<usize>();

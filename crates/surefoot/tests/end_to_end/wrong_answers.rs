@@ -1,8 +1,7 @@
 //! Real servers that go wrong after the probe: in a closed loop the trial fails in words, in an open one the run stands, and the pick
 //! goes to the one with fewer errors.
 
-use crate::harness::{World, wait_until};
-use crate::servers::{command_line, descendants};
+use crate::harness::{World, command_line, descendants, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::Read as _;
