@@ -2,6 +2,7 @@
 //!
 //! Shared by the test, which runs a few, and by `benches/screen.rs`, which makes the table of docs/statistics.md.
 
+use random::SplitMix64;
 use stats::screening::{Keep, Screened, screening};
 use study::screen::TwoLevel;
 
@@ -60,15 +61,12 @@ const ROUNDS: usize = 6;
 const CONFIRMATION: usize = 18;
 
 /// SplitMix64 and Box-Muller: the same on every machine.
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
+    /// In (0, 1).
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
     fn normal(&mut self) -> f64 {
@@ -126,7 +124,7 @@ pub fn repeat(studies: u32, truth: Truth, run: Run) -> Summary {
     let counts: Vec<usize> = [2].repeat(run.two_level).into_iter().chain(run.more()).collect();
     let all = combinations(&counts);
     for seed in 0..studies {
-        let mut random = Random(u64::from(seed) * 7919 + 11);
+        let mut random = Random(SplitMix64::new(u64::from(seed) * 7919 + 11));
         let world = World::drawn(&truth, &run, &mut random);
         let (kept, screened) = screen(&world, &run, &mut random);
         let best =
