@@ -10,7 +10,6 @@ use goals::{Goals, said};
 use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CloneFlags, unshare};
 use powercut::device::{Disk, LogFile, Options};
 use powercut::fault::RequestKind;
 use powercut::fault::injector::{Injection, Traced};
@@ -81,8 +80,7 @@ struct Seen {
 fn main() -> ExitCode {
     let Some(mut goals) = Goals::of("fsync_failures") else { return ExitCode::SUCCESS };
     // What is mounted here is nobody else's to see, and goes with us.
-    unshare(CloneFlags::CLONE_NEWNS).expect("root may");
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).expect("root may");
+    sandbox::isolation::own_mounts().expect("root may");
     println!(
         "| filesystem | load | fails | first fsync | in memory | second fsync | written again | after eviction | next write and fsync | \
          writable | after a remount |\n|---|---|---|---|---|---|---|---|---|---|---|"

@@ -5,7 +5,6 @@ use crate::harness::{World, loop_devices, wait_until};
 use crate::powercut::disk_of;
 use crash::plan::TrialSpec;
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -163,13 +162,11 @@ fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
         seed: 1,
     };
     let trial = || {
-        unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace");
-        let nothing = None::<&str>;
-        mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing).expect("no mount leaves it");
+        sandbox::isolation::own_mounts().expect("a mount namespace, which no mount leaves");
         let disk = Disk::start(world.command(&["disk"]), &options).expect("a disk");
         let device = said("losetup", &["--find", "--show", "--direct-io=on", &disk.file().to_string_lossy()]);
         said("mkfs.ext4", &["-q", &device]);
-        mount(Some(&*device), &mounted_at, Some("ext4"), MsFlags::empty(), nothing).expect("a filesystem");
+        mount(Some(&*device), &mounted_at, Some("ext4"), MsFlags::empty(), None::<&str>).expect("a filesystem");
         std::fs::write(mounted_at.join("file"), "not written out yet").expect("room");
         // It goes with its last user.
         said("losetup", &["--detach", &device]);
