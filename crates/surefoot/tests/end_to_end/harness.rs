@@ -68,6 +68,14 @@ impl World {
         said(&self.command(arguments).output().expect("surefoot starts"))
     }
 
+    /// Runs a study of the name `s`, which ends with this status, and gives its report.
+    #[track_caller]
+    pub fn run(&self, study: impl AsRef<[u8]>, status: i32) -> serde_json::Value {
+        self.write("s.toml", study);
+        self.surefoot(&["run", "s.toml"]).status(status);
+        self.surefoot(&["report", "s.surefoot", "--json"]).json()
+    }
+
     /// Starts it and leaves it running.
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("surefoot starts")

@@ -34,9 +34,7 @@ fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
     let volume = "[storage.wal]\nfilesystem = \"xfs\"\nsize = \"320MiB\"";
     // A number of transactions, not a time: on a slow disk a third of a second holds a few.
     let hundred = "transactions = 100";
-    world.write("s.toml", study("postgres", factors, volume, hundred, "runs = 2").replace("\"300ms\"", "\"0s\""));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = json(&world);
+    let json = world.run(study("postgres", factors, volume, hundred, "runs = 2").replace("\"300ms\"", "\"0s\""), 0);
     let trials = json["ledger"]["trials"].as_array().expect("trials");
     assert_eq!(trials.len(), 2);
     for (trial, buffers) in trials.iter().zip(["16MB", "32MB"]) {
@@ -126,9 +124,7 @@ fn tpcb_adds_up_on_both_servers() {
                 \"workload.tpcb.mix\" = [\"tpcb-like\", \"simple-update\", \"select-only\"]\n\
                 [storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"60s\"\ntransactions = 40\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
-    world.write("s.toml", text);
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    let runs = world.run(text, 0)["ledger"]["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 12);
     assert!(runs.iter().all(|run| run["metrics"]["transactions"] == 40.0));
     world.assert_nothing_left();
@@ -144,9 +140,7 @@ fn redis_takes_every_mix_and_says_its_settings() {
                 [service.redis.settings]\nappendonly = true\nmaxmemory = \"300mb\"\n\
                 [workload.key-value]\nrecords = 2000\nthreads = 4\npipeline = 8\ntime = \"500ms\"\naof_rewrite = \"100ms\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
-    world.write("s.toml", text);
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = json(&world);
+    let json = world.run(text, 0);
     for trial in json["ledger"]["trials"].as_array().expect("trials") {
         let facts = &trial["facts"];
         assert_eq!((&facts["redis.appendonly"], &facts["redis.maxmemory"]), (&"yes".into(), &"314572800".into()));
@@ -173,9 +167,7 @@ fn etcd_takes_every_mix_with_its_log_elsewhere() {
                 [service.etcd.settings]\nsnapshot-count = 500\n\
                 [workload.key-value]\nengine = \"etcd\"\nrecords = 300\nthreads = 4\ntime = \"500ms\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
-    world.write("s.toml", text);
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    let runs = world.run(text, 0)["ledger"]["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 8, "{runs:?}");
     for run in &runs {
         let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
@@ -199,9 +191,8 @@ fn key_values_are_right_on_servers_in_sql_and_in_an_open_loop() {
                 \"workload.key-value.mix\" = [\"a\", \"e\"]\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
                 [workload.key-value]\nrecords = 1000\nthreads = 4\nrate = 200\ntime = \"1s\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n";
-    world.write("s.toml", text.replace("[workload.key-value]", &format!("{SMALL_LOG}[workload.key-value]")));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    let text = text.replace("[workload.key-value]", &format!("{SMALL_LOG}[workload.key-value]"));
+    let runs = world.run(text, 0)["ledger"]["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 6, "{runs:?}");
     for run in &runs {
         let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
@@ -220,9 +211,7 @@ fn orders_keep_their_conditions_on_both_servers() {
                 [service.mariadb.settings]\ninnodb_flush_log_at_trx_commit = 2\n\
                 [workload.orders]\nthreads = 6\ntime = \"1500ms\"\n\
                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
-    world.write("s.toml", text);
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    let runs = world.run(text, 0)["ledger"]["runs"].as_array().expect("runs").clone();
     assert!(runs.len() >= 4, "{runs:?}");
     for run in &runs {
         let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
@@ -244,9 +233,7 @@ fn three_n_plus_one_counts_right_on_every_server() {
     let world = World::new();
     let factors = "\"workload.three-n-plus-one.engine\" = [\"gtm\", \"postgres\", \"mariadb\"]\n\
                    \"workload.three-n-plus-one.words\" = [true, false]";
-    world.write("s.toml", integers(factors, SMALL_LOG, 300).replace("engine = \"gtm\"\n", ""));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = json(&world);
+    let json = world.run(integers(factors, SMALL_LOG, 300).replace("engine = \"gtm\"\n", ""), 0);
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 12);
     for run in runs {
@@ -266,9 +253,7 @@ fn gtm_reads_its_settings_back_and_journals_on_a_volume_of_its_own() {
                    images = { service.gtm.journal = \"before\", service.gtm.settings.journal_epoch_interval = 60 }";
     let more =
         "[service.gtm]\nsettings = { block_size = 8192 }\n[storage.wal]\nfilesystem = \"xfs\"\nsize = \"320MiB\"";
-    world.write("s.toml", integers(factors, more, 5000));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = json(&world);
+    let json = world.run(integers(factors, more, 5000), 0);
     for trial in json["ledger"]["trials"].as_array().expect("trials") {
         let facts = &trial["facts"];
         let mapped = trial["scenario"] == "mapped";
@@ -287,9 +272,7 @@ fn gtm_reads_its_settings_back_and_journals_on_a_volume_of_its_own() {
 fn gtm_says_what_it_refuses_and_a_killed_worker_fails_its_trial() {
     let world = World::new();
     let refused = "\"service.gtm.settings.block_size\" = [1000000]";
-    world.write("s.toml", integers(refused, "", 1000));
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let log = json(&world)["ledger"]["trials"][0]["failure"]["log"].to_string();
+    let log = world.run(integers(refused, "", 1000), 3)["ledger"]["trials"][0]["failure"]["log"].to_string();
     assert!(log.contains("%GDE-"), "{log}");
 
     let _ = std::fs::remove_file(world.path().join("s.surefoot"));
@@ -351,9 +334,8 @@ fn a_refused_setting_is_said_in_the_servers_own_words() {
 fn a_value_that_the_server_changes_fails_the_trial() {
     let world = World::new();
     // MariaDB takes no fewer than ten.
-    world.write("s.toml", study("mariadb", "\"service.mariadb.settings.max_connections\" = [5]", "", "", ""));
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    let text = study("mariadb", "\"service.mariadb.settings.max_connections\" = [5]", "", "", "");
+    let failure = world.run(text, 3)["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("max_connections = 10, where 5 was asked"), "{failure}");
 }
 
@@ -367,9 +349,8 @@ fn an_option_that_does_nothing_or_is_not_named_in_full_fails_the_trial() {
     ] {
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
         let more = format!("[service.mariadb.settings]\n{setting}");
-        world.write("s.toml", study("mariadb", "\"workload.oltp.mix\" = [\"read-only\"]", &more, "", ""));
-        world.surefoot(&["run", "s.toml"]).status(3);
-        let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+        let text = study("mariadb", "\"workload.oltp.mix\" = [\"read-only\"]", &more, "", "");
+        let failure = world.run(text, 3)["ledger"]["trials"][0]["failure"].to_string();
         assert!(failure.contains(words), "{failure}");
     }
     let turned = "service.mariadb.settings.skip_innodb_doublewrite=1";
@@ -540,9 +521,7 @@ fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", lazy, "", "")
         .replace("320MiB", "128MiB")
         .replace("\"300ms\"", "\"300s\"");
-    world.write("s.toml", full);
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    let failure = world.run(full, 3)["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("No space left on device"), "{failure}");
     world.assert_nothing_left();
     std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");

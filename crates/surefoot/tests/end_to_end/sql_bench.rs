@@ -22,9 +22,7 @@ control = false
 #[test]
 fn all_nine_tests_answer_right_on_every_database() {
     let world = World::new();
-    world.write("s.toml", STUDY);
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let runs = world.surefoot(&["report", "s.surefoot", "--json"]).json()["ledger"]["runs"].clone();
+    let runs = world.run(STUDY, 0)["ledger"]["runs"].clone();
     assert_eq!(runs.as_array().map(Vec::len), Some(3));
     for run in runs.as_array().expect("runs") {
         let figure = |name: &str| run["metrics"][name].as_f64().expect("a figure");

@@ -65,9 +65,7 @@ fn a_log_is_replayed_in_parts_and_its_errors_come_again() {
     for (engine, log, statements, refused) in [("postgres", POSTGRES, 9.0, 1.0), ("mariadb", MARIADB, 4.0, 0.0)] {
         let name = format!("{engine}.log");
         world.write(&name, log);
-        world.write("s.toml", study(engine, &name, ""));
-        world.surefoot(&["run", "s.toml"]).status(0);
-        let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+        let json = world.run(study(engine, &name, ""), 0);
         let runs = json["ledger"]["runs"].as_array().expect("runs");
         let sum = |name: &str| runs.iter().map(|run| run["metrics"][name].as_f64().expect(name)).sum::<f64>();
         assert_eq!((runs.len(), sum("statements"), sum("sessions")), (3, statements, 2.0), "{engine}");

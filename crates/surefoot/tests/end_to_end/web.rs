@@ -35,9 +35,7 @@ fn nginx_serves_files_and_a_log_from_each_filesystem() {
     let workloads = "[workload.http-load]\nfiles = 30\nfile_size = \"10KiB\"\nconnections = 4\ntime = \"300ms\"\nbody_contains = \"a page\"\n\
                      [workload.http-replay]\nlog = \"site.log\"\nrequests = 100\nconnections = 5\n\
                      body_contains = \"Here it is\"\n";
-    world.write("s.toml", study("\"storage.filesystem\" = [\"ext4\", \"btrfs\"]", workloads));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(study("\"storage.filesystem\" = [\"ext4\", \"btrfs\"]", workloads), 0);
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 4);
     for run in runs {
@@ -66,9 +64,7 @@ fn every_server_has_the_pages_of_a_log() {
     // Its default is to run PHP, and what a log makes are files.
     world.write("s.toml", study(servers, load));
     world.surefoot(&["plan", "s.toml"]).status(2).says("`service.lighttpd.php` = \"cgi\" would run its /x/login.php");
-    world.write("s.toml", study(servers, &format!("{load}[service.lighttpd]\nphp = \"none\"\n")));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(study(servers, &format!("{load}[service.lighttpd]\nphp = \"none\"\n")), 0);
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     let count = |run: &Value, metric: &str| run["metrics"][metric].as_f64().expect("a number") as u64;
     assert!(runs.iter().all(|run| count(run, "errors") == 0), "{runs:?}");
@@ -122,9 +118,7 @@ fn connections_at_a_rate_are_httperfs() {
     let world = World::new();
     let load = "[workload.http-load]\nrate = 100\ncalls = 5\nthink_time = \"10ms\"\nrequests = 200\n";
     let factors = "\"workload.http-load.file_size\" = [\"1KiB\", \"2KiB\"]";
-    world.write("s.toml", study(factors, load));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(study(factors, load), 0);
     for (run, bytes) in json["ledger"]["runs"].as_array().expect("runs").iter().zip([1024.0, 2048.0]) {
         let metrics = &run["metrics"];
         let counts =
@@ -140,9 +134,7 @@ fn connections_at_a_rate_are_httperfs() {
 fn what_nginx_refuses_is_in_its_words() {
     let world = World::new();
     let load = "[workload.http-load]\ntime = \"200ms\"\n";
-    world.write("s.toml", study("\"service.nginx.settings.sendfile\" = [\"perhaps\"]", load));
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(study("\"service.nginx.settings.sendfile\" = [\"perhaps\"]", load), 3);
     let log = json["ledger"]["trials"][0]["failure"]["log"].to_string();
     assert!(log.contains("invalid value") && log.contains("perhaps"), "{log}");
     world.assert_nothing_left();
@@ -155,9 +147,7 @@ fn a_directive_that_apache_changes_fails_the_trial() {
     let load = "[workload.http-load]\nserver = \"apache\"\ntime = \"200ms\"\n";
     let text = study("\"service.apache.settings.MaxRequestWorkers\" = [1000]", load)
         .replace("[service.nginx]\nsettings = { worker_processes = 1 }\n", "");
-    world.write("s.toml", text);
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(text, 3);
     let failure = json["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("apache changed MaxRequestWorkers") && failure.contains("decreasing to 400"), "{failure}");
     world.assert_nothing_left();
@@ -193,9 +183,7 @@ fn every_stack_answers_its_site() {
         warm_up_runs = 0
         control = false
     "#;
-    world.write("s.toml", format!("name = \"s\"\nquestion = \"?\"\n{stacks}"));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(format!("name = \"s\"\nquestion = \"?\"\n{stacks}"), 0);
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 11);
     for run in runs {
@@ -237,9 +225,7 @@ fn a_setting_that_php_does_not_know_fails_the_trial() {
     let world = World::new();
     let load = "[service.php-fpm]\nphp_settings = { \"opcache.typo\" = 1 }\n\
                 [workload.http-load]\nsite = \"sqlite-page\"\ntime = \"200ms\"\n";
-    world.write("s.toml", study("\"service.nginx.php\" = [\"fpm\"]", load));
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(study("\"service.nginx.php\" = [\"fpm\"]", load), 3);
     let failure = json["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("PHP has no setting opcache.typo"), "{failure}");
 }
@@ -250,9 +236,7 @@ fn a_server_without_php_does_not_pass_for_a_fast_one() {
     let load = "[workload.http-load]\nserver = \"apache\"\nsite = \"sqlite-page\"\ntime = \"200ms\"\n";
     let text = study("\"service.apache.php\" = [\"none\"]", load)
         .replace("[service.nginx]\nsettings = { worker_processes = 1 }\n", "");
-    world.write("s.toml", text);
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(text, 3);
     let failure = json["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("wrong body") && failure.contains("41 statements"), "{failure}");
 }
@@ -302,9 +286,7 @@ fn the_highest_rate_is_found() {
     let search = "rate_min = 100\nprobe_time = \"200ms\"\nconnections = 20\n";
     // However slowly the machine answers.
     let easy = format!("[workload.find-rate]\n{search}rate_max = 400\nlatency_max = \"10s\"\nprecision = \"100%\"\n");
-    world.write("s.toml", study("\"workload.find-rate.file_size\" = [\"1KiB\", \"2KiB\"]", &easy));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.run(study("\"workload.find-rate.file_size\" = [\"1KiB\", \"2KiB\"]", &easy), 0);
     for run in json["ledger"]["runs"].as_array().expect("runs") {
         assert_eq!(
             (&run["metrics"]["highest_rate_per_second"], &run["metrics"]["rates_tried"]),

@@ -26,9 +26,7 @@ fn an_nginx_that_refuses_connections_has_no_better_figure() {
     let nginx = "[service.nginx]\nsettings = { worker_processes = 1, limit_conn_zone = \"$binary_remote_addr zone=all:1m\", limit_rate = \"48k\" }";
     let load =
         |more: &str| format!("file_size = \"64KiB\"\nconnections = 20\nkeep_alive = false\ntime = \"1500ms\"\n{more}");
-    world.write("s.toml", study(factors, nginx, &load("")));
-    world.surefoot(&["run", "s.toml"]).status(3);
-    let found = json(&world);
+    let found = world.run(study(factors, nginx, &load("")), 3);
     let trials = found["ledger"]["trials"].as_array().expect("trials");
     let refused = trials.iter().find(|trial| trial["scenario"] == "limit_conn=all 1").expect("it ran");
     let words = refused["failure"]["causes"].to_string();
@@ -46,9 +44,7 @@ fn an_nginx_that_refuses_connections_has_no_better_figure() {
     assert_eq!(by_turns["analysis"]["workloads"][0]["pick"], "limit_conn=all 100");
     std::fs::remove_file(world.path().join("s.surefoot")).expect("removed");
 
-    world.write("s.toml", study(factors, nginx, &load("rate = 20")));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let found = json(&world);
+    let found = world.run(study(factors, nginx, &load("rate = 20")), 0);
     let rows = found["analysis"]["workloads"][0]["scenarios"].as_array().expect("rows");
     let row = |label: &str| rows.iter().find(|row| row["scenario"] == label).expect("a row").clone();
     assert_eq!(row("limit_conn=all 100")["errors"]["wrong"], 0.0, "{rows:#?}");
@@ -111,9 +107,7 @@ fn a_run_with_many_refused_pages_stands_and_the_answer_warns() {
     let world = World::new();
     let load = "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nsqlite_busy_timeout = \"0s\"\n\
                 connections = 50\nkeep_alive = false\nrate = 200\ntime = \"1s\"";
-    world.write("s.toml", study("", PHP, load));
-    world.surefoot(&["run", "s.toml"]).status(0);
-    let found = json(&world);
+    let found = world.run(study("", PHP, load), 0);
     let row = &found["analysis"]["workloads"][0]["scenarios"][0];
     assert!(row["errors"]["kinds"]["wrong_status"].as_f64() > Some(2.0), "{row}");
     world.surefoot(&["report", "s.surefoot"]).status(0).says("the figures are of the right answers alone");
