@@ -31,7 +31,6 @@ pub use awake::keep_awake;
 pub use line::Breaker;
 use line::Line;
 use memmap2::Mmap;
-use nix::sys::signal::Signal;
 use orders::{Answer, Order};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -206,8 +205,7 @@ impl Disk {
         let text = serde_json::to_string(options).expect("paths that are text, and numbers");
         // A group of its own: an interrupt on the terminal must not take the disk away below a filesystem.
         program.arg(text).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        // SAFETY: between fork and exec only one system call is made.
-        unsafe { program.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+        observe::processes::end_with_us(&mut program);
         let mut process = program.spawn().map_err(Error::Start)?;
         let orders = OwnedFd::from(process.stdin.take().expect("it was asked for"));
         let answers = OwnedFd::from(process.stdout.take().expect("it was asked for"));

@@ -6,7 +6,6 @@ use crash::recording_disk::Disks;
 use guest::boot;
 use nix::fcntl::{FcntlArg, FdFlag};
 use nix::sched::CpuSet;
-use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use observe::affinity;
 use powercut::device::Served;
@@ -68,16 +67,11 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
     command.env(guest::registers::LOADED_BY, &library);
     // One of the CPUs that we may use, the last. Each system call of a guest's process is a hand-over to the kernel's process and
     // one back, which on two CPUs is two wake-ups from idle; a guest has one CPU at any rate. Its disks' threads stay free.
-    let cpu = last_of(affinity::cpus());
-    // SAFETY: between fork and exec only two system calls are made.
-    unsafe {
-        command.pre_exec(move || {
-            if let Some(cpu) = &cpu {
-                nix::sched::sched_setaffinity(Pid::from_raw(0), cpu)?;
-            }
-            Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
-        });
+    if let Some(cpu) = last_of(affinity::cpus()) {
+        // SAFETY: between fork and exec only one system call is made.
+        unsafe { command.pre_exec(move || Ok(nix::sched::sched_setaffinity(Pid::from_raw(0), &cpu)?)) };
     }
+    observe::processes::end_with_us(&mut command);
     let status = clock::wait(command.spawn()?)?;
     drop(recorded);
     // The kernel's helpers go with this process, the first one of the namespace.
