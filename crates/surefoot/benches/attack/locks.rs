@@ -17,18 +17,9 @@ fn several(stage: &mut Stage, runs: usize) {
     stage.tried();
     stage.world.write("lock.toml", small_study(&stage.filesystems(), 1).replace("300ms", "600ms"));
     let names: Vec<String> = (0..runs).map(|number| format!("lock-{runs}-{number}.surefoot")).collect();
-    let arguments = |name: &str| {
-        ["run", "lock.toml", "--quiet", "--work", "lock-work", "--results"]
-            .map(str::to_string)
-            .into_iter()
-            .chain([name.to_string()])
-            .collect::<Vec<_>>()
-    };
     let mut children = Vec::new();
     for name in &names {
-        let words = arguments(name);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        children.push(stage.start(&words));
+        children.push(stage.start(&["run", "lock.toml", "--quiet", "--work", "lock-work", "--results", name]));
     }
     let mut done = 0;
     for (child, name) in children.into_iter().zip(&names) {
