@@ -76,30 +76,21 @@ pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 /// Makes the images that a scenario needs, unless they are there; ends soon once it is to stop.
 ///
 /// # Errors
-/// As [`prepare_image`].
-pub fn prepare_images(settings: &StorageSettings, folder: &Path, stop: &AtomicBool) -> Result<Duration, Error> {
-    let mut spent = Duration::ZERO;
-    for (name, bytes) in images(settings) {
-        spent += prepare_image(&folder.join(name), bytes, stop)?;
-    }
-    Ok(spent)
+/// When it was to stop, when there is too little space, the folder is not ours, or an image that is there has another size or is in use.
+pub fn prepare_images(settings: &StorageSettings, folder: &Path, stop: &AtomicBool) -> Result<(), Error> {
+    images(settings).into_iter().try_for_each(|(name, bytes)| prepare_image(&folder.join(name), bytes, stop))
 }
 
 /// Makes an image file of so many bytes, allocated and written; of one that is there, writes what a trial left unwritten.
-///
-/// # Errors
-/// When it was to stop, when there is too little space, the folder is not ours, or the existing image has another size or is in use.
-pub fn prepare_image(image: &Path, bytes: u64, stop: &AtomicBool) -> Result<Duration, Error> {
-    let started = Instant::now();
+pub(crate) fn prepare_image(image: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), Error> {
     if guest_disk::of_image(image).is_some() {
         // It was made on the host, before the guest started.
-        return Ok(started.elapsed());
+        return Ok(());
     }
     let folder = image.parent().expect("an image lies in a folder");
     claim(folder)?;
     if image.exists() {
-        restore(image, bytes, stop)?;
-        return Ok(started.elapsed());
+        return restore(image, bytes, stop);
     }
     let partial = image.with_extension("partial");
     // What a killed run left half written counts as free.
@@ -112,8 +103,7 @@ pub fn prepare_image(image: &Path, bytes: u64, stop: &AtomicBool) -> Result<Dura
         let _ = std::fs::remove_file(&partial);
     })?;
     std::fs::rename(&partial, image).map_err(Error::file("rename", &partial))?;
-    verify(image, &open(image)?, bytes)?;
-    Ok(started.elapsed())
+    verify(image, &open(image)?, bytes)
 }
 
 /// Opens an image of ours: a plain file with this name only, which nobody else may write to. A link, or a file with a second
@@ -183,16 +173,16 @@ fn restore(image: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), Error> {
     verify(image, &file, bytes)
 }
 
-/// Writes what mkfs has zeroed without writing; `device` is the loop device on the image. Gives the bytes written.
-pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<u64, Error> {
+/// Writes what mkfs has zeroed without writing; `device` is the loop device on the image.
+pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<(), Error> {
     let file = File::open(image).map_err(Error::file("open", image))?;
     let ranges = extents::unwritten(&file, image)?;
-    if !ranges.is_empty() {
-        // By the device and not the file, so that no second cache of the same blocks comes to be.
-        let target = File::options().write(true).open(device).map_err(Error::file("open", device))?;
-        extents::write(&target, device, &ranges, &Content::Zeros, &NEVER)?;
+    if ranges.is_empty() {
+        return Ok(());
     }
-    Ok(ranges.iter().map(|(_, length)| length).sum())
+    // By the device and not the file, so that no second cache of the same blocks comes to be.
+    let target = File::options().write(true).open(device).map_err(Error::file("open", device))?;
+    extents::write(&target, device, &ranges, &Content::Zeros, &NEVER)
 }
 
 /// Refuses a folder without a marker of ours that holds anything but folders with one; marks any other.

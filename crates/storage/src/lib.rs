@@ -47,7 +47,7 @@ pub use filesystem::{Check, Filesystem, Preset};
 pub use filesystems::{filesystem, filesystems, version_commands};
 pub use guard::{VIRTUAL_SOURCE, check_device, wait_until_free};
 pub use guest_disk::{below_images, prepare_cache, put_disk, settle_image};
-pub use image::{free_bytes, images, images_bytes, prepare_image, prepare_images};
+pub use image::{free_bytes, images, images_bytes, prepare_images};
 pub use loop_device::restore_caches;
 pub use places::Part;
 pub use program::search_path;
