@@ -76,7 +76,7 @@ fn fleet(args: &ReportArgs, report: &FleetReport, outputs: &[Output], reader: &R
                     Ok(out.write_all(b"}\n")?)
                 })?;
             }
-            _ => drop(output.write(reader, None)?),
+            _ => output.write(reader, None)?,
         }
     }
     if !outputs.is_empty() {
@@ -167,7 +167,7 @@ impl Output<'_> {
     }
 
     /// `input` is there for whatever is made from more than the results file.
-    fn write(&self, reader: &Reader, input: Option<&report::Input>) -> Result<Status, Failure> {
+    fn write(&self, reader: &Reader, input: Option<&report::Input>) -> Result<(), Failure> {
         let input = || input.expect("read for what shows an answer");
         let format = match self.what {
             What::Format(format) => format,
@@ -220,19 +220,18 @@ pub fn unreadable(error: anyhow::Error) -> Failure {
 type Out<'a> = &'a mut (dyn Write + Send);
 
 /// Writes to a file and says which, or to standard output.
-pub fn write_to(target: &Path, write: impl FnOnce(Out) -> anyhow::Result<()>) -> Result<Status, Failure> {
+fn write_to(target: &Path, write: impl FnOnce(Out) -> anyhow::Result<()>) -> Result<(), Failure> {
     if target == Path::new(STANDARD) {
         let mut out = BufWriter::new(std::io::stdout());
         write(&mut out).map_err(|error| not_written(target, error))?;
-        out.flush().map_err(|error| cannot_write(target, error))?;
-        return Ok(Status::Answered);
+        return out.flush().map_err(|error| cannot_write(target, error));
     }
     require_writable(target)?;
     let mut out = BufWriter::new(File::create(target).map_err(|error| cannot_write(target, error))?);
     write(&mut out).map_err(|error| not_written(target, error))?;
     out.flush().map_err(|error| cannot_write(target, error))?;
     eprintln!("{}", target.display());
-    Ok(Status::Answered)
+    Ok(())
 }
 
 /// Where the page of a results file is by default. Names may have points: what follows one is part of the page's name, too.
