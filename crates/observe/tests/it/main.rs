@@ -26,15 +26,14 @@ impl Loop {
         disk::device_name(&self.0).expect("it is attached")
     }
 
-    fn write_and_flush(&self, mebibytes: u64, flushes: u64) {
+    /// 16 MiB, with a flush after each fourth.
+    fn write_and_flush(&self) {
         let device = File::options().write(true).open(&self.0).expect("the device opens");
-        for flush in 0..flushes {
-            for index in 0..mebibytes / flushes {
-                device
-                    .write_all_at(&[7; MEBIBYTE as usize], (flush * (mebibytes / flushes) + index) * MEBIBYTE)
-                    .expect("it is written");
+        for index in 0..16 {
+            device.write_all_at(&[7; MEBIBYTE as usize], index * MEBIBYTE).expect("it is written");
+            if index % 4 == 3 {
+                device.sync_all().expect("it is flushed");
             }
-            device.sync_all().expect("it is flushed");
         }
     }
 }
@@ -60,7 +59,7 @@ fn what_is_written_to_a_device_is_counted() {
         place: Some(Place::Filesystem(folder.path())),
         ..Watched::default()
     });
-    device.write_and_flush(16, 4);
+    device.write_and_flush();
     let telemetry = sampler.stop();
     assert_eq!(value(&telemetry, "device_write_bytes"), 16.0 * MEBIBYTE as f64);
     assert_eq!(value(&telemetry, "device_flushes"), 4.0);
@@ -80,7 +79,7 @@ fn a_log_on_the_datas_own_device_is_counted_once() {
     let device = Loop::over(&folder.path().join("image"));
     let name = device.name();
     let sampler = Sampler::start(&Watched { device: Some(&name), log_device: Some(&name), ..Watched::default() });
-    device.write_and_flush(16, 4);
+    device.write_and_flush();
     let telemetry = sampler.stop();
     assert!(!telemetry.metrics.iter().any(|measured| measured.metric.name.starts_with("device_log_")));
     assert_eq!(

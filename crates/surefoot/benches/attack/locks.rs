@@ -31,7 +31,7 @@ fn several(stage: &mut Stage, runs: usize) {
         });
     }
     stage.holds(done == 1, || format!("{runs} runs in one folder: {done} went to their end, not 1"));
-    tidy(stage, "lock-work");
+    tidy(stage);
 }
 
 fn clean_during_a_run(stage: &mut Stage) {
@@ -47,13 +47,13 @@ fn clean_during_a_run(stage: &mut Stage) {
     stage.holds(said.status == Some(0), || {
         format!("`clean` during a run: it ended {:?}: {}", said.status, said.stderr.trim())
     });
-    tidy(stage, "lock-work");
+    tidy(stage);
 }
 
 /// With nobody in it, it can be removed.
-fn tidy(stage: &mut Stage, work: &str) {
-    let clean = stage.surefoot(&["clean", "--work", work]);
-    stage.holds(clean.status == Some(0) && !stage.path(work).exists(), || {
+fn tidy(stage: &mut Stage) {
+    let clean = stage.surefoot(&["clean", "--work", "lock-work"]);
+    stage.holds(clean.status == Some(0) && !stage.path("lock-work").exists(), || {
         format!("`clean` of a folder that nobody uses: {:?}: {}", clean.status, clean.stderr.trim())
     });
 }

@@ -59,16 +59,15 @@ impl Nodes {
             .expect("unshare starts");
         self.up.push((node.into(), child));
         if node == HEAD {
-            let is_there = || self.net(HEAD, &["ip", "link", "show", "br0"]).status.success();
+            let is_there = || self.net(&["ip", "link", "show", "br0"]).status.success();
             crate::harness::wait_until("the bridge is there", is_there);
             return;
         }
         // Both ends of the cable are made inside of the head: none is ever outside.
         let cable = format!("v-{node}");
-        let _ = self.net(HEAD, &["ip", "link", "del", &cable]);
+        let _ = self.net(&["ip", "link", "del", &cable]);
         let pid = self.pid(node).to_string();
-        let made =
-            self.net(HEAD, &["ip", "link", "add", &cable, "type", "veth", "peer", "name", "eth0", "netns", &pid]);
+        let made = self.net(&["ip", "link", "add", &cable, "type", "veth", "peer", "name", "eth0", "netns", &pid]);
         assert!(made.status.success(), "{made:?}");
         self.link(node, "up");
     }
@@ -84,8 +83,8 @@ impl Nodes {
     /// Cuts or heals the link of a node.
     pub fn link(&self, node: &str, state: &str) {
         let cable = format!("v-{node}");
-        let _ = self.net(HEAD, &["ip", "link", "set", &cable, "master", "br0"]);
-        let set = self.net(HEAD, &["ip", "link", "set", &cable, state]);
+        let _ = self.net(&["ip", "link", "set", &cable, "master", "br0"]);
+        let set = self.net(&["ip", "link", "set", &cable, state]);
         assert!(set.status.success(), "{set:?}");
     }
 
@@ -98,8 +97,9 @@ impl Nodes {
         inside
     }
 
-    fn net(&self, node: &str, command: &[&str]) -> Output {
-        let pid = self.pid(node).to_string();
+    /// A command in the head's network, where the bridge and one end of each cable are.
+    fn net(&self, command: &[&str]) -> Output {
+        let pid = self.pid(HEAD).to_string();
         Command::new("nsenter").args(["-t", &pid, "-n", "--"]).args(command).output().expect("nsenter starts")
     }
 
