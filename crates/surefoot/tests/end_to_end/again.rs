@@ -26,7 +26,7 @@ control = false
 "#;
 
 fn study_of(world: &World) -> serde_json::Value {
-    world.surefoot(&["report", "served.surefoot", "--json"]).json()["ledger"].clone()
+    world.report("served.surefoot")["ledger"].clone()
 }
 
 /// Without what a line break or a narrow column adds.
@@ -116,7 +116,7 @@ fn a_built_in_study_is_called_by_its_name_and_every_other_command_is_kept() {
     plan(&["--set", "workload.oltp.range_size=101"])
         .says("quick.surefoot holds the study `quick` as it was asked for otherwise");
     assert_eq!(plan(&["--results", "elsewhere.surefoot", "--json"]).json()["measured"], serde_json::Value::Null);
-    let ledger = world.surefoot(&["report", "quick.surefoot", "--json"]).json()["ledger"].clone();
+    let ledger = world.report("quick.surefoot")["ledger"].clone();
     let asked = ledger["study"]["asked"].as_array().expect("what was asked").clone();
     let rounds: Vec<&str> = asked.iter().filter_map(|asked| asked["overrides"][3].as_str()).collect();
     assert_eq!(rounds, ["design.rounds_min=1", "design.rounds_min=2"]);

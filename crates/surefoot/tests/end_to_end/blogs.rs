@@ -37,7 +37,7 @@ fn blogs_and_wikis_answer_real_pages_on_every_server() {
     "#;
     world.write("s.toml", format!("name = \"s\"\nquestion = \"?\"\n{servers}"));
     world.surefoot(&["run", "s.toml", "--work", "work"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.report("s.surefoot");
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 4);
     for run in runs {

@@ -97,10 +97,6 @@ fn oltp(engine: &str, time: &str) -> String {
     )
 }
 
-fn ledger(world: &World) -> Value {
-    world.surefoot(&["report", "s.surefoot", "--json"]).json()
-}
-
 /// All runs' metrics of this name.
 fn values(json: &Value, metric: &str) -> Vec<f64> {
     let runs = json["ledger"]["runs"].as_array().expect("runs").iter();
@@ -114,7 +110,7 @@ fn a_database_is_loaded_over_a_network_that_delays_and_loses() {
     let (world, agent) = beyond(&link);
     world.write("s.toml", study(&at(&link), &oltp("postgres", "2s"), ""));
     let text = run(&world, &link).status(0).stdout;
-    let json = ledger(&world);
+    let json = world.report("s.surefoot");
     let medians = values(&json, "client_round_trip_microseconds_median");
     assert!(!medians.is_empty() && medians.iter().all(|median| *median >= 20_000.0), "{medians:?}");
     // Two connections in a closed loop on a network of 20 ms: no more than 100 a second.
@@ -172,7 +168,7 @@ fn stores_and_web_servers_are_loaded_from_elsewhere() {
         world.write("s.toml", study(&at(&link), &workload, factors));
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
         run(&world, &link).status(0);
-        let json = ledger(&world);
+        let json = world.report("s.surefoot");
         let rates = values(&json, rate);
         assert!(!rates.is_empty() && rates.iter().all(|rate| *rate > 0.0), "{workload}: {rates:?}");
     }
@@ -221,7 +217,7 @@ fn nobody_else_gets_in(link: &Link) {
 /// It failed with these words, and no figure.
 fn has_failed(world: &World, child: Child, words: &str) {
     let said = said(&child.wait_with_output().expect("it ends"));
-    let json = ledger(world);
+    let json = world.report("s.surefoot");
     let trial = &json["ledger"]["trials"][0];
     assert!(said.status != Some(0) && trial["state"] == "failed", "{said:?} {trial}");
     assert!(trial.to_string().contains(words), "{trial}");

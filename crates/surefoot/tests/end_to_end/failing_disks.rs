@@ -12,7 +12,7 @@ const SQLITE: &str =
 fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
     world.write("s.toml", text);
     world.surefoot(&["faults", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.report("s.surefoot");
     let all = json["ledger"]["faults"].as_array().expect("faults").clone();
     world.assert_nothing_left();
     all.into_iter().map(|one| (one["scenario"].as_str().expect("a label").to_string(), one["faults"].clone())).collect()

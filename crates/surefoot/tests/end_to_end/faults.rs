@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 fn finished(world: &World, results: &str) -> usize {
-    let json = world.surefoot(&["report", results, "--json"]).json();
+    let json = world.report(results);
     let trials = json["ledger"]["trials"].as_array().expect("trials").clone();
     trials.iter().filter(|trial| trial["state"] == "finished").count()
 }
@@ -136,7 +136,7 @@ fn a_crashing_program_and_a_hanging_one_are_failed_trials() {
     };
     world.write("crash.toml", study("echo last words; kill -SEGV $$"));
     world.surefoot(&["run", "crash.toml"]).status(3);
-    let json = world.surefoot(&["report", "c.surefoot", "--json"]).json().to_string();
+    let json = world.report("c.surefoot").to_string();
     assert!(json.contains("last words"), "{json}");
     world.write("hang.toml", study("sleep 100 & sleep 100"));
     world.surefoot(&["run", "hang.toml", "--results", "hang.surefoot"]).status(3).says("3.0s");
@@ -252,7 +252,7 @@ fn where_no_proc_can_be_mounted_trials_run_without_namespaces() {
     );
     world.write("dir.toml", study);
     crate::guest::without_namespaces(&world, &binary, &["run", "dir.toml"]).status(0);
-    let trials = world.surefoot(&["report", "dir.surefoot", "--json"]).json()["ledger"]["trials"].take();
+    let trials = world.report("dir.surefoot")["ledger"]["trials"].take();
     assert!(trials[0]["warnings"].to_string().contains("grants no namespaces"), "{trials}");
 }
 

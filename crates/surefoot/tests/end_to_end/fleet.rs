@@ -21,7 +21,7 @@ fn run(world: &World, host: &str, which: &str) -> Said {
 }
 
 fn ledger(world: &World, file: &str) -> Value {
-    world.surefoot(&["report", file, "--json"]).json()["ledger"].clone()
+    world.report(file)["ledger"].clone()
 }
 
 fn copies(world: &World) -> Vec<String> {
@@ -106,7 +106,7 @@ fn a_merged_fleet_has_an_answer(world: &World) {
     assert_eq!(trials.filter(|trial| trial["state"] == "finished").count(), 18);
     // Merged on, it is the same.
     world.surefoot(&["merge", "all.surefoot", member_2, "-o", "again.surefoot"]).status(0);
-    assert_eq!(world.surefoot(&["report", "again.surefoot", "--json"]).json(), again);
+    assert_eq!(world.report("again.surefoot"), again);
     world
         .surefoot(&["status", "all.surefoot", "--verify"])
         .status(0)

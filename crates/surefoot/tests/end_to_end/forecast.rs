@@ -113,7 +113,7 @@ fn a_long_study_measures_the_noise_first() {
     wait_until("the study is begun", || results.is_file());
     kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it runs");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    let study = world.surefoot(&["report", "small.surefoot", "--json"]).json()["ledger"]["study"].clone();
+    let study = world.report("small.surefoot")["ledger"]["study"].clone();
     assert!(study["turns"]["turn_milliseconds"].as_u64() >= Some(500), "{study:#}");
     world.assert_nothing_left();
 }

@@ -42,7 +42,7 @@ pub fn without_namespaces(world: &World, binary: &Path, arguments: &[&str]) -> S
 }
 
 fn ledger(world: &World, results: &str) -> Value {
-    world.surefoot(&["report", results, "--json"]).json()["ledger"].take()
+    world.report(results)["ledger"].take()
 }
 
 /// A metric of each scenario's one run.
@@ -122,7 +122,7 @@ fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
     }
     let report = world.surefoot(&["report", "all.surefoot", "--full"]).status(0);
     report.says("does not flush").says("in a guest kernel: Linux ");
-    let answer = world.surefoot(&["report", "all.surefoot", "--json"]).json()["analysis"].take();
+    let answer = world.report("all.surefoot")["analysis"].take();
     let scenarios = answer["workloads"][0]["scenarios"].as_array().expect("scenarios");
     let marked = |label: &str| scenarios.iter().find(|row| row["scenario"] == label).map(|row| &row["does_not_flush"]);
     assert_eq!((marked("jfs"), marked("ext4")), (Some(&Value::Bool(true)), Some(&Value::Bool(false))), "{answer}");

@@ -73,7 +73,12 @@ impl World {
     pub fn run(&self, study: impl AsRef<[u8]>, status: i32) -> serde_json::Value {
         self.write("s.toml", study);
         self.surefoot(&["run", "s.toml"]).status(status);
-        self.surefoot(&["report", "s.surefoot", "--json"]).json()
+        self.report("s.surefoot")
+    }
+
+    /// What it reports of a results file, as a program reads it.
+    pub fn report(&self, results: &str) -> serde_json::Value {
+        self.surefoot(&["report", results, "--json"]).json()
     }
 
     /// Starts it and leaves it running.

@@ -26,7 +26,7 @@ fn etcds_disk_is_held_against_its_makers_rule() {
     let world = World::new();
     world.write("s.toml", study("1"));
     world.surefoot(&["run", "s.toml"]).status(0).says("No: p99 of the disk's own flush is").says("2 of 3 limits");
-    let report = world.surefoot(&["report", "etcd-disk.surefoot", "--json"]).json();
+    let report = world.report("etcd-disk.surefoot");
     let limits = report["analysis"]["limits"].as_array().expect("limits");
     let verdicts: Vec<&str> = limits.iter().filter_map(|limit| limit["verdict"].as_str()).collect();
     assert_eq!(verdicts, ["broken", "kept", "kept"], "{limits:#?}");

@@ -40,7 +40,7 @@ fn world() -> World {
 const OWN: &str = "schema = \"schema.sql\"\ndata = \"tables.data\"\nscripts = [\"count.sql@3\", \"look.sql\"]\nthreads = 3\ntime = \"400ms\"";
 
 fn runs(world: &World) -> Vec<Value> {
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.report("s.surefoot");
     json["ledger"]["runs"].as_array().expect("runs").clone()
 }
 

@@ -27,7 +27,7 @@ const IN_GUEST: &str = "name = \"s\"\nquestion = \"?\"\nbench = \"guest\"\n[work
 fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
     world.write("s.toml", text);
     world.surefoot(&["powercut", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.report("s.surefoot");
     let all = json["ledger"]["safety"].as_array().expect("safety").clone();
     world.assert_nothing_left();
     all.into_iter().map(|one| (one["scenario"].as_str().expect("a label").to_string(), one)).collect()
@@ -375,7 +375,7 @@ fn a_log_without_room_fails_its_measurement_with_what_to_do_and_leaves_nothing()
         world.write("s.toml", format!("{SQLITE}[safety]\ntime = \"700ms\"\nsize = \"64MiB\"\nlog = \"{log}\"\n"));
         world.surefoot(&["powercut", "s.toml"]).status(3).says(reason);
         world.assert_nothing_left();
-        let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+        let json = world.report("s.surefoot");
         let measured = &json["ledger"]["safety"][0];
         assert!(measured["safety"].is_null() && measured["failure"].to_string().contains(reason), "{measured:#}");
     }
@@ -486,7 +486,7 @@ fn the_disks_death_fails_its_measurement_and_leaves_nothing() {
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("it lives");
     assert_eq!(child.wait().expect("it ends").code(), Some(3));
     world.assert_nothing_left();
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.report("s.surefoot");
     assert!(json["ledger"]["safety"][0]["failure"].is_object(), "{:#}", json["ledger"]["safety"]);
 }
 

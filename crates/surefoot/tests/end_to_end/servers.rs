@@ -17,11 +17,6 @@ fn study(service: &str, factors: &str, more: &str, oltp: &str, design: &str) -> 
 /// Its default, 96 MiB, is written for the template and again for each trial, which change little.
 const SMALL_LOG: &str = "[service.mariadb.settings]\ninnodb_log_file_size = \"4M\"\n";
 
-/// Facts of all trials, as one text.
-fn json(world: &World) -> serde_json::Value {
-    world.surefoot(&["report", "s.surefoot", "--json"]).json()
-}
-
 fn steps(trial: &serde_json::Value) -> Vec<String> {
     let steps = trial["steps"].as_array().expect("steps").iter();
     steps.map(|step| step[0].as_str().unwrap_or_default().to_string()).collect()
@@ -85,7 +80,7 @@ fn mariadb_runs_and_loads_anew_when_asked() {
     with_tmp_read_only.args([env!("CARGO_BIN_EXE_surefoot"), "run", "s.toml"]).current_dir(world.path());
     let said = said(&with_tmp_read_only.output().expect("unshare starts")).status(0);
     assert!(said.stdout.contains("seconds"), "2 may lose the last seconds, and the report says so: {}", said.stdout);
-    let json = json(&world);
+    let json = world.report("s.surefoot");
     assert!(steps(&json["ledger"]["trials"][0]).contains(&"load".to_string()));
     assert!(json["ledger"]["runs"][0]["metrics"]["load_seconds"].as_f64() > Some(0.0));
     assert_eq!(json["ledger"]["trials"][0]["facts"]["mariadb.log_bin"], "ON");
@@ -109,7 +104,7 @@ fn every_mix_runs_on_both_servers() {
         world.write("s.toml", study(service, &factors, own, "transactions = 40", "").replace("\"300ms\"", "\"0s\""));
         let results = format!("{service}.surefoot");
         world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
-        let json = world.surefoot(&["report", &results, "--json"]).json();
+        let json = world.report(&results);
         let runs = json["ledger"]["runs"].as_array().expect("runs");
         assert_eq!(runs.len(), 10);
         assert!(runs.iter().all(|run| run["metrics"]["transactions"] == 40.0));
@@ -284,7 +279,7 @@ fn gtm_says_what_it_refuses_and_a_killed_worker_fails_its_trial() {
     std::thread::sleep(Duration::from_millis(300));
     kill(Pid::from_raw(worker().expect("a worker")), Signal::SIGKILL).expect("it is there");
     assert_eq!(child.wait().expect("it ends").code(), Some(3));
-    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    let failure = world.report("s.surefoot")["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("signal: 9"), "{failure}");
     world.assert_nothing_left();
 }
@@ -302,7 +297,7 @@ fn connections_that_meet_are_tried_again_and_counted() {
         world.write("s.toml", text.replace("threads = 2\n", "").replace("\"300ms\"", "\"60s\""));
         let results = format!("{service}.surefoot");
         world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
-        let run = world.surefoot(&["report", &results, "--json"]).json()["ledger"]["runs"][0]["metrics"].clone();
+        let run = world.report(&results)["ledger"]["runs"][0]["metrics"].clone();
         let figure = |name: &str| run[name].as_f64().expect("a figure");
         let met =
             figure("deadlocks") + figure("serialization_failures") + figure("lock_timeouts") + figure("duplicate_keys");
@@ -324,7 +319,7 @@ fn a_refused_setting_is_said_in_the_servers_own_words() {
         let said = world.surefoot(&["run", "s.toml"]).status(3);
         let shown = said.stderr.lines().filter(|line| line.starts_with("  | ")).any(|line| line.contains(words));
         assert!(shown, "{service}: {}", said.stderr);
-        let log = json(&world)["ledger"]["trials"][0]["failure"]["log"].to_string();
+        let log = world.report("s.surefoot")["ledger"]["trials"][0]["failure"]["log"].to_string();
         assert!(log.contains(words), "{service}: {log}");
         world.assert_nothing_left();
     }
@@ -409,7 +404,7 @@ fn a_server_that_dies_or_hangs_fails_its_trial() {
             }
         }
         assert_eq!(child.wait().expect("it ends").code(), Some(3));
-        let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+        let failure = world.report("s.surefoot")["ledger"]["trials"][0]["failure"].to_string();
         assert!(failure.contains(words), "{signal}: {failure}");
         world.assert_nothing_left();
     }
@@ -430,7 +425,7 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
             let mut child = world.start(&["run", "s.toml"]);
             lose_connections(child.id() as i32, service);
             let status = child.wait().expect("it ends").code();
-            let json = json(&world);
+            let json = world.report("s.surefoot");
             if reconnect {
                 let metrics = &json["ledger"]["runs"][0]["metrics"];
                 assert_eq!(status, Some(0), "{service} {workload}: {json}");
@@ -457,7 +452,7 @@ fn a_connection_that_ends_while_it_pauses_is_made_anew() {
         world.write("s.toml", text.replace("\"300ms\"", "\"60s\""));
         let results = format!("{service}.surefoot");
         world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
-        let json = world.surefoot(&["report", &results, "--json"]).json();
+        let json = world.report(&results);
         let metrics = &json["ledger"]["runs"][0]["metrics"];
         // Each of two connections loses each of its transactions after the first one at least once.
         assert!(metrics["lost_connections"].as_f64() >= Some(2.0), "{service}: {metrics}");
@@ -531,7 +526,7 @@ fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
             .replace("threads = 2", "threads = 8"),
     );
     world.surefoot(&["run", "s.toml"]).status(3);
-    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    let failure = world.report("s.surefoot")["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("53300"), "{failure}");
 }
 
@@ -550,7 +545,7 @@ fn a_damaged_template_is_made_anew() {
     // What a killed build leaves is in nobody's way.
     std::fs::create_dir_all(template.with_extension("unfinished").join("files/rubbish")).expect("a folder");
     world.surefoot(&["run", "s.toml", "--work", "work"]).status(0);
-    let trial = json(&world)["ledger"]["trials"][0].clone();
+    let trial = world.report("s.surefoot")["ledger"]["trials"][0].clone();
     assert!(trial["warnings"].to_string().contains("pg_control"), "{trial}");
     assert!(steps(&trial).contains(&"build template".to_string()));
 }

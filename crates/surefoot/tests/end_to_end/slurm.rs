@@ -165,10 +165,9 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     over_it.says(&format!("holds member {of_dead_node} on ")).says("not among what is merged");
     surefoot(&cluster, &["fleet", "collect", "calm", "-o", "filled.surefoot"]).status(0).says("on these");
 
-    let json = |file: &str| world.surefoot(&["report", file, "--json"]).json();
     assert_eq!(
-        design(&json("filled.surefoot")),
-        design(&json("stormy.surefoot")),
+        design(&world.report("filled.surefoot")),
+        design(&world.report("stormy.surefoot")),
         "the same is measured, whatever happens"
     );
     drop(cluster);
@@ -201,7 +200,7 @@ fn a_network_that_is_cut_for_long_costs_a_hole_at_most() {
         });
     }
     collect().status(0).says(&format!("Member {member} was started "));
-    let measured = design(&world.surefoot(&["report", "cut.surefoot", "--json"]).json());
+    let measured = design(&world.report("cut.surefoot"));
     let expected: Vec<(u64, u64)> = (0..45).map(|trial| (trial / 15 + 1, trial / 3)).collect();
     assert_eq!(measured.iter().map(|trial| (trial.0, trial.1)).collect::<Vec<_>>(), expected, "each trial once");
     drop(cluster);
@@ -226,7 +225,7 @@ fn an_ordinary_user_s_fleet_runs_in_guest_kernels() {
         queue_is_empty(cluster) && all_have(&status(cluster, "shared"), 1)
     });
     as_user(&["fleet", "collect", "shared", "-o", "all.surefoot"]).status(0).says("on these 3 hosts only");
-    let ledger = world.surefoot(&["report", "all.surefoot", "--json"]).json()["ledger"].take();
+    let ledger = world.report("all.surefoot")["ledger"].take();
     let trials = ledger["trials"].as_array().expect("trials");
     assert_eq!(trials.len(), 6, "two scenarios on three nodes");
     for trial in trials {

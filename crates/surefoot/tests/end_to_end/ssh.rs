@@ -82,7 +82,7 @@ fn gnu_parallel_and_parallel_ssh_run_a_fleet_by_the_documented_lines() {
         on_head(line).status(0);
         let merged = format!("{}.surefoot", begin.trim());
         world.surefoot(&["merge", "mail", "-o", &merged]).status(0).says("on these 3 hosts only");
-        let members = world.surefoot(&["report", &merged, "--json"]).json()["ledger"]["members"].take();
+        let members = world.report(&merged)["ledger"]["members"].take();
         let members = members.as_array().expect("members");
         assert!(
             members.iter().all(|member| member["known_by"].as_str().is_some_and(|by| by.starts_with(said_by))),

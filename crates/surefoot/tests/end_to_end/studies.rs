@@ -4,7 +4,7 @@ use crate::harness::{World, said, small_study};
 use std::collections::BTreeSet;
 
 fn trials(world: &World, results: &str) -> Vec<serde_json::Value> {
-    let json = world.surefoot(&["report", results, "--json"]).json();
+    let json = world.report(results);
     json["ledger"]["trials"].as_array().expect("trials").clone()
 }
 
@@ -138,8 +138,7 @@ fn a_trial_whose_processes_the_kernel_ended_has_failed() {
         ),
     );
     world.surefoot(&["run", "small.toml"]).status(3);
-    let failure =
-        world.surefoot(&["report", "small.surefoot", "--json"]).json()["ledger"]["trials"][0]["failure"].to_string();
+    let failure = world.report("small.surefoot")["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("out of memory: 1 of the trial's processes was ended by the kernel"), "{failure}");
     assert!(failure.contains("as `memory` limits it to 128MiB"), "{failure}");
     world.assert_nothing_left();
@@ -319,7 +318,7 @@ fn every_workload_runs_on_a_real_filesystem() {
     world.write("all.toml", study);
     world.surefoot(&["run", "all.toml"]).status(0);
     world.assert_nothing_left();
-    let json = world.surefoot(&["report", "all.surefoot", "--json"]).json();
+    let json = world.report("all.surefoot");
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), SMALLEST.len(), "a run of each");
     let scenarios = json["ledger"]["scenarios"].as_array().expect("scenarios");
@@ -353,7 +352,7 @@ fn rocksdb_says_what_it_flushed_and_is_refused_before_anything_is_made() {
     world.write("r.toml", study(50_000));
     world.surefoot(&["run", "r.toml"]).status(0);
     world.assert_nothing_left();
-    let json = world.surefoot(&["report", "r.surefoot", "--json"]).json();
+    let json = world.report("r.surefoot");
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 4);
     for metrics in runs.iter().map(|run| &run["metrics"]) {
@@ -379,7 +378,7 @@ fn sqlite_holds_all_insertions_of_the_published_row() {
     // The study's image is of 3 GiB, for the other rows.
     let less = ["design.control=false", "design.probe=0s", "storage.size=128MiB"].map(|change| ["--set", change]);
     world.surefoot(&[&run[..], &less.concat()].concat()).status(0);
-    let json = world.surefoot(&["report", "phoronix-filesystems.surefoot", "--json"]).json();
+    let json = world.report("phoronix-filesystems.surefoot");
     let metrics = &json["ledger"]["runs"][0]["metrics"];
     // 1,500 transactions of each of eight copies, each with a flush that may be another's, too.
     assert!(metrics["device_flushes"].as_f64() > Some(1500.0), "{metrics}");

@@ -15,7 +15,7 @@ fn study(rounds: u32, turn: &str) -> String {
 }
 
 fn ledger(world: &World) -> Value {
-    world.surefoot(&["report", "small.surefoot", "--json"]).json()["ledger"].clone()
+    world.report("small.surefoot")["ledger"].clone()
 }
 
 fn array<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
@@ -34,7 +34,7 @@ fn undisturbed() -> &'static Value {
         world.write("small.toml", study(1, "200ms"));
         world.surefoot(&["run", "small.toml"]).status(0);
         world.assert_nothing_left();
-        world.surefoot(&["report", "small.surefoot", "--json"]).json()
+        world.report("small.surefoot")
     })
 }
 
@@ -228,7 +228,7 @@ fn who_does_not_fit_takes_turns_in_groups() {
         assert!(of(round, 1).all(|trial| number(&trial["started"]) >= end));
     }
     // Two of different groups are held against each other over both rounds.
-    let report = world.surefoot(&["report", "small.surefoot", "--json"]).json();
+    let report = world.report("small.surefoot");
     let rows = array(&report["analysis"]["workloads"][0], "scenarios");
     assert_eq!(rows.len(), 6, "{rows:#?}");
     for row in rows {

@@ -23,7 +23,7 @@ fn a_disk_without_a_volatile_cache_gets_no_flushes() {
     world.write("v.toml", study);
     world.surefoot(&["run", "v.toml"]).status(0);
     world.assert_nothing_left();
-    let ledger = world.surefoot(&["report", "v.surefoot", "--json"]).json()["ledger"].take();
+    let ledger = world.report("v.surefoot")["ledger"].take();
     let flushes_per_commit = |cache: &str| {
         let is_it = |trial: &&Value| trial["scenario"].as_str().is_some_and(|label| label.contains(cache));
         let trial = ledger["trials"].as_array().expect("trials").iter().find(is_it).expect("a trial");
@@ -43,7 +43,7 @@ fn a_load_meets_the_drive_that_is_named_or_there_is_no_figure() {
     world.surefoot(&["plan", "v.toml"]).status(0).says("64MiB for virtual disks").says("of 2 scenarios");
     let run = world.surefoot(&["run", "v.toml"]);
     world.assert_nothing_left();
-    let ledger = world.surefoot(&["report", "v.surefoot", "--json"]).json()["ledger"].take();
+    let ledger = world.report("v.surefoot")["ledger"].take();
     let trials = ledger["trials"].as_array().expect("trials");
     let trial = |disk: &str| {
         let is_it = |trial: &&Value| trial["scenario"].as_str().is_some_and(|label| label.contains(disk));

@@ -94,7 +94,7 @@ fn parts_of_a_log_are_turns_of_which_each_goes_on_where_the_last_ended() {
     world.write("s.toml", text);
     world.surefoot(&["plan", "s.toml"]).status(0).says("turns of a run each, up to 2 scenarios at once");
     world.surefoot(&["run", "s.toml"]).status(0);
-    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let json = world.report("s.surefoot");
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     let sum = |metric: &str| runs.iter().map(|run| run["metrics"][metric].as_f64().expect("a number")).sum::<f64>();
     assert_eq!((runs.len(), sum("requests")), (6, 300.0));
@@ -302,7 +302,7 @@ fn the_highest_rate_is_found() {
         study("\"workload.find-rate.file_size\" = [\"1KiB\", \"2KiB\"]", &hopeless).replace("\"s\"", "\"h\""),
     );
     world.surefoot(&["run", "h.toml"]).status(3);
-    let json = world.surefoot(&["report", "h.surefoot", "--json"]).json();
+    let json = world.report("h.surefoot");
     let failure = json["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("no rate holds, from this one on: at 100 requests a second"), "{failure}");
 }

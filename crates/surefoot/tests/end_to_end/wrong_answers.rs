@@ -14,10 +14,6 @@ fn study(factors: &str, service: &str, load: &str) -> String {
     )
 }
 
-fn json(world: &World) -> serde_json::Value {
-    world.surefoot(&["report", "s.surefoot", "--json"]).json()
-}
-
 /// Each answer takes a quarter of a second, and with one connection at a time the others are refused in no time at all.
 #[test]
 fn an_nginx_that_refuses_connections_has_no_better_figure() {
@@ -37,7 +33,7 @@ fn an_nginx_that_refuses_connections_has_no_better_figure() {
     assert_eq!(found["analysis"]["workloads"][0]["pick"], "limit_conn=all 100");
     // By turns it has turns, and no figure is made of them.
     world.surefoot(&["run", "s.toml", "--set", "design.order=turns", "--results", "turns.surefoot"]).status(3);
-    let by_turns = world.surefoot(&["report", "turns.surefoot", "--json"]).json();
+    let by_turns = world.report("turns.surefoot");
     let rows = by_turns["analysis"]["workloads"][0]["scenarios"].as_array().expect("rows");
     let refused = rows.iter().find(|row| row["scenario"] == "limit_conn=all 1").expect("a row");
     assert!(refused["geometric_mean"].is_null() && refused["failed"] == 1, "{refused}");
@@ -78,7 +74,7 @@ fn under_way(world: &World) -> (Child, i32) {
 
 fn failure(world: &World, mut child: Child) -> String {
     assert_eq!(child.wait().expect("it ends").code(), Some(3));
-    let found = json(world);
+    let found = world.report("s.surefoot");
     assert_eq!(found["ledger"]["runs"].as_array().map(Vec::len), Some(0), "no figure comes of it");
     let failure = &found["ledger"]["trials"][0]["failure"];
     assert_eq!(failure["step"], "run", "{failure}");
