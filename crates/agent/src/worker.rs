@@ -5,9 +5,8 @@
 use crate::message::{Answer, Begin, ORDER_BYTES_MAX, OnNetwork, Order, Setting};
 use crate::round_trip;
 use load::workload::{At, Context, Elsewhere, Error, Kind, Server, Workload, WorkloadSettings};
-use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
+use nix::sys::resource::{Resource, UsageWho, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
-use nix::sys::time::TimeValLike as _;
 use observe::cpu;
 use observe::record::causes;
 use serde::Serialize;
@@ -108,12 +107,13 @@ fn carry_out(
             with_context(server, &setting, output, |context| of_study.ready(context)).map(|()| Answer::Done)
         }),
         Order::Run(setting) => {
-            let before = cpu_seconds();
+            // Of all threads so far.
+            let before = cpu::used_seconds(UsageWho::RUSAGE_SELF);
             let mut outcome =
                 opened(workload, |of_study| with_context(server, &setting, output, |context| of_study.run(context)))?;
             // The load is held against the CPUs of this machine, not of the server's.
             outcome.metrics.extend(cpu::usable().map(|cpus| cpu::DRIVER_CPUS.at(cpus as f64)));
-            Ok(Answer::Ran(Box::new(outcome), cpu_seconds() - before))
+            Ok(Answer::Ran(Box::new(outcome), cpu::used_seconds(UsageWho::RUSAGE_SELF) - before))
         }
         Order::Verify(setting) => opened(workload, |of_study| {
             with_context(server, &setting, output, |context| of_study.verify(context)).map(|()| Answer::Done)
@@ -175,12 +175,6 @@ fn with_context<T>(
         interrupted: &INTERRUPTED,
         progress: &mut |second, value| say(output, &Answer::Progress(second, value)),
     })
-}
-
-/// Of all threads so far.
-fn cpu_seconds() -> f64 {
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return f64::NAN };
-    (usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6
 }
 
 fn say(output: &mut impl Write, what: &impl Serialize) {
