@@ -297,8 +297,7 @@ pub fn flush_filesystem_of(file: &File) -> io::Result<()> {
 /// None.
 #[cfg(not(target_os = "linux"))]
 pub fn flush_filesystem_of(_file: &File) -> io::Result<()> {
-    // SAFETY: takes nothing and can't fail.
-    unsafe { libc::sync() };
+    nix::unistd::sync();
     Ok(())
 }
 

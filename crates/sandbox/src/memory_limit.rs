@@ -1,6 +1,7 @@
 //! A cgroup around a trial that limits its memory, page cache included: v2 where the memory controller is there, else v1.
 
 use crate::work::Work;
+use nix::unistd::{AccessFlags, access};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -175,12 +176,6 @@ fn controller() -> Option<(PathBuf, Version)> {
         let mut words = line.split(' ');
         Some((PathBuf::from(words.nth(1)?), words.next()?, words.next()?))
     });
-    let writable = |folder: &Path| {
-        use std::os::unix::ffi::OsStrExt as _;
-        let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).expect("a mount point has no NUL byte");
-        // SAFETY: `path` is a valid C string for the length of the call.
-        unsafe { libc::access(path.as_ptr(), libc::W_OK) == 0 }
-    };
     fields.find_map(|(folder, kind, options)| {
         let version = match kind {
             "cgroup2" => {
@@ -190,6 +185,6 @@ fn controller() -> Option<(PathBuf, Version)> {
             "cgroup" if options.split(',').any(|option| option == "memory") => Version::One,
             _ => return None,
         };
-        writable(&folder).then_some((folder, version))
+        access(&folder, AccessFlags::W_OK).is_ok().then_some((folder, version))
     })
 }

@@ -4,11 +4,11 @@
 //! compared while it is copied, so a damaged one is found before a server starts on it.
 
 use crate::service::{Error, User};
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
@@ -199,8 +199,8 @@ fn read(from: &Path, piece: &mut [u8], see: &mut See) -> Result<(u64, u32), Erro
         see(&piece[..count])?;
         total += count as u64;
     }
-    // SAFETY: plain advice about an open file.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    // Advice: a refusal changes nothing.
+    let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
     Ok((total, crc.finalize()))
 }
 

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Missing};
 use nix::errno::Errno;
+use nix::time::{ClockId, clock_getres};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -145,11 +146,9 @@ impl MappedDevice {
 
 /// Milliseconds of the kernel's tick, in which its timers wait: what its coarse clocks resolve.
 pub(crate) fn tick_milliseconds() -> u64 {
-    let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills one `timespec`.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut resolution) };
+    let nanoseconds = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_or(0, |resolution| resolution.tv_nsec());
     // A tick is 10, 4, 3 1/3 or 1 ms.
-    (resolution.tv_nsec.cast_unsigned()).div_ceil(1_000_000).max(1)
+    nanoseconds.cast_unsigned().div_ceil(1_000_000).max(1)
 }
 
 fn control() -> Result<File, Error> {

@@ -249,8 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("image");
         let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
-        // SAFETY: a plain system call on an open file.
-        assert_eq!(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, 1 << 20) }, 0);
+        linux::allocate(&file, 1 << 20).expect("there is room");
         let bytes: u64 = unwritten(&file, &path).expect("found").iter().map(|(_, length)| length).sum();
         assert_eq!(bytes, 1 << 20);
     }

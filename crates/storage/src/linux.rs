@@ -1,8 +1,7 @@
 //! The calls that only Linux has: everything in this room that no other Unix could do is here or works on files of `/proc` and
 //! `/sys`. `elsewhere.rs` stands in for it on other systems.
 
-use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::fcntl::{FallocateFlags, FcntlArg, OFlag, fallocate, fcntl};
 use nix::mount::{MntFlags, MsFlags, umount2};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::File;
@@ -33,8 +32,7 @@ pub(crate) fn detach(point: &Path) -> io::Result<()> {
 
 /// Gives a file its room as a whole.
 pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    // SAFETY: a plain system call on an open file.
-    Ok(Errno::result(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes.cast_signed()) }).map(drop)?)
+    Ok(fallocate(file, FallocateFlags::empty(), 0, bytes.cast_signed())?)
 }
 
 /// Whether reads and writes pass by the page cache (`O_DIRECT`); refused where the filesystem can't (some versions of tmpfs).

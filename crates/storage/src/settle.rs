@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Missing};
 use crate::fill;
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::fs::File;
-use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,7 @@ const SETTLE_SECONDS_MAX: u64 = 120;
 
 /// Takes a file's pages that need not be written out of the page cache. It is advice, and a refusal changes nothing.
 pub(crate) fn forget(file: &File) {
-    // SAFETY: a plain system call on an open file.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 
 /// Writes out the filesystem, then waits until its own device is at rest.

@@ -8,10 +8,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork, getgid, getuid, pipe2};
 use std::ffi::CString;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -166,17 +167,14 @@ pub fn detach(path: &Path) -> nix::Result<()> {
 /// # Errors
 /// When the kernel refuses.
 pub fn loopback_up() -> nix::Result<()> {
-    // SAFETY: plain socket and ioctl calls on a zeroed `ifreq` whose name is NUL-terminated.
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    // SAFETY: a plain ioctl call on a zeroed `ifreq` whose name is NUL-terminated.
     unsafe {
-        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        Errno::result(socket)?;
         let mut request: libc::ifreq = std::mem::zeroed();
         request.ifr_name[0] = b'l' as libc::c_char;
         request.ifr_name[1] = b'o' as libc::c_char;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-        let result = Errno::result(libc::ioctl(socket, libc::SIOCSIFFLAGS, &request));
-        libc::close(socket);
-        result.map(drop)
+        Errno::result(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request)).map(drop)
     }
 }
 
