@@ -1,8 +1,8 @@
 //! Devices with every kind of content that somebody may need: each is refused with status 4, said by `plan` before, and not a byte of
 //! it is changed. An empty one is taken, or the attack would praise a guard that refuses everything.
 
-use crate::harness::{on_block_device, small_study};
-use crate::stage::{Stage, hash, tool};
+use crate::harness::{on_block_device, small_study, tool};
+use crate::stage::{Stage, hash};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;

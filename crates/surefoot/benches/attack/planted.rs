@@ -1,6 +1,7 @@
 //! The attack's own eyes: promises that it breaks itself, each of which must be found.
 
-use crate::stage::{Stage, tool};
+use crate::harness::tool;
+use crate::stage::Stage;
 use crate::{guard, kills, left};
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest that a command of a few trials may take on a busy machine.
@@ -180,12 +180,4 @@ pub fn hash(path: &Path) -> u64 {
             read => hasher.write(&buffer[..read]),
         }
     }
-}
-
-/// Runs a tool that must work, and gives what it says.
-pub fn tool(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}; `make test` installs what is needed"));
-    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_string()
 }

@@ -1,7 +1,7 @@
 //! Power cuts under orders that no study can give: a load with a bug, a recovery that hangs, a trial that is killed. What does the
 //! work is told by hand.
 
-use crate::harness::{World, loop_devices, wait_until};
+use crate::harness::{World, loop_devices, tool, wait_until};
 use crate::powercut::disk_of;
 use crash::plan::TrialSpec;
 use nix::mount::{MsFlags, mount};
@@ -164,12 +164,12 @@ fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
     let trial = || {
         sandbox::isolation::own_mounts().expect("a mount namespace, which no mount leaves");
         let disk = Disk::start(world.command(&["disk"]), &options).expect("a disk");
-        let device = said("losetup", &["--find", "--show", "--direct-io=on", &disk.file().to_string_lossy()]);
-        said("mkfs.ext4", &["-q", &device]);
+        let device = tool("losetup", &["--find", "--show", "--direct-io=on", &disk.file().to_string_lossy()]);
+        tool("mkfs.ext4", &["-q", &device]);
         mount(Some(&*device), &mounted_at, Some("ext4"), MsFlags::empty(), None::<&str>).expect("a filesystem");
         std::fs::write(mounted_at.join("file"), "not written out yet").expect("room");
         // It goes with its last user.
-        said("losetup", &["--detach", &device]);
+        tool("losetup", &["--detach", &device]);
         let process = Pid::from_raw(disk.process().cast_signed());
         std::mem::forget(disk);
         process
@@ -178,12 +178,6 @@ fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
     wait_until("the disk ends", || waitpid(process, Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive));
     wait_until("nothing is attached any more", || loop_devices(world.path()).is_empty());
     world.assert_nothing_left();
-}
-
-fn said(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().expect("it starts");
-    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().into()
 }
 
 /// Whether a disk's process has the log at hand that it shows images of.

@@ -1,6 +1,6 @@
 //! What goes wrong on real machines: kills, full disks, missing programs, foreign files.
 
-use crate::harness::{World, children, command_line, on_block_device, small_study, wait_until};
+use crate::harness::{World, children, command_line, on_block_device, small_study, tool, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::path::Path;
@@ -260,19 +260,14 @@ fn where_no_proc_can_be_mounted_trials_run_without_namespaces() {
 fn a_device_with_data_is_refused_before_the_first_trial() {
     let world = World::new();
     let image = world.write("image", vec![0; 64 << 20]);
-    let run = |program: &str, arguments: &[&str]| {
-        let output = std::process::Command::new(program).args(arguments).output().expect("it is installed");
-        assert!(output.status.success(), "{program}: {output:?}");
-        String::from_utf8_lossy(&output.stdout).trim().to_string()
-    };
-    run("mkfs.ext4", &["-q", image.to_str().expect("a path")]);
-    let device = run("losetup", &["-f", "--show", image.to_str().expect("a path")]);
+    tool("mkfs.ext4", &["-q", image.to_str().expect("a path")]);
+    let device = tool("losetup", &["-f", "--show", image.to_str().expect("a path")]);
     let study = on_block_device(&small_study(&["ext4"], 1), &device, "");
     world.write("block.toml", study);
     world.surefoot(&["plan", "block.toml"]).status(0).says("refused:").says("holds an ext2, ext3 or ext4 filesystem");
     let refused = world.surefoot(&["run", "block.toml"]);
     let before = std::fs::read(&image).expect("the image");
-    run("losetup", &["-d", &device]);
+    tool("losetup", &["-d", &device]);
     refused.status(4).says("ext4").says(&device);
     assert!(!world.path().join("small.surefoot").exists());
     assert_eq!(before[0x438..0x43a], [0x53, 0xef], "the filesystem is still there");
@@ -284,12 +279,7 @@ fn a_block_device_serves_a_whole_study_and_is_refused_once_somebody_else_wrote_t
     let image = world.write("image", "");
     std::fs::File::options().write(true).open(&image).and_then(|file| file.set_len(320 << 20)).expect("sized");
     let image = image.to_str().expect("a path");
-    let losetup = |arguments: &[&str]| {
-        let output = std::process::Command::new("losetup").args(arguments).output().expect("it is installed");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).trim().to_string()
-    };
-    let device = losetup(&["-f", "--show", image]);
+    let device = tool("losetup", &["-f", "--show", image]);
     let study = on_block_device(&small_study(&["ext4", "xfs"], 1), &device, "");
     world.write("block.toml", study);
     world.surefoot(&["run", "block.toml", "--quiet"]).status(0);
@@ -300,7 +290,7 @@ fn a_block_device_serves_a_whole_study_and_is_refused_once_somebody_else_wrote_t
     std::fs::write(&device, &noise).expect("written");
     let refused = world.surefoot(&["run", "block.toml", "--results", "third.surefoot"]);
     let kept = std::fs::read(&device).expect("the device");
-    losetup(&["-d", &device]);
+    tool("losetup", &["-d", &device]);
     refused.status(4).says("holds data of no known kind: at byte 0 stands").says("say wipe =");
     assert!(kept.starts_with(&noise), "the refused device was written to");
 }

@@ -1,7 +1,7 @@
 //! Trials in a guest kernel: as an ordinary user, with filesystems that this kernel lacks, and with what must never get out.
 //! Needs the package user-mode-linux.
 
-use crate::harness::{Said, World, command_line, descendants, said, wait_until};
+use crate::harness::{Said, World, command_line, descendants, said, tool, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -138,13 +138,9 @@ fn a_flush_in_the_guest_is_a_flush_of_the_image_file() {
     world.write("disk.img", "");
     let (disk, mount_point) = (world.path().join("disk.img"), world.path().join("host"));
     std::fs::create_dir(&mount_point).expect("a folder");
-    let shell = |line: &str| {
-        let output = Command::new("sh").args(["-ec", line]).output().expect("sh");
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().to_string()
-    };
     let (disk, mount_point) = (disk.display(), mount_point.display());
-    let device = shell(&format!("truncate -s 2G {disk}; mkfs.ext4 -qF {disk}; losetup --find --show {disk}"));
+    let made = format!("truncate -s 2G {disk}; mkfs.ext4 -qF {disk}; losetup --find --show {disk}");
+    let device = tool("sh", &["-ec", &made]);
     let stat = format!("/sys/block/{}/stat", device.trim_start_matches("/dev/"));
     let host_flushes = || -> f64 {
         let text = std::fs::read_to_string(&stat).expect("the device's counters");
@@ -173,7 +169,7 @@ fn a_flush_in_the_guest_is_a_flush_of_the_image_file() {
         assert!(in_guest >= commits * 0.9, "{scenario}: {in_guest} flushes for {commits} commits");
         assert!(grown >= in_guest, "{scenario}: {grown} of the host's for {in_guest} of the guest's");
     }
-    shell(&format!("losetup -d {device}"));
+    tool("losetup", &["-d", &device]);
     assert_nothing_left(&world, "all");
 }
 

@@ -150,6 +150,15 @@ pub fn said(output: &Output) -> Said {
     }
 }
 
+/// Runs a tool that must work, and gives what it says.
+#[track_caller]
+pub fn tool(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}; `make test` installs what is needed"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_string()
+}
+
 /// Loop devices that stand on files below a folder, each with its file.
 pub fn loop_devices(folder: &Path) -> Vec<String> {
     let here = folder.to_string_lossy();

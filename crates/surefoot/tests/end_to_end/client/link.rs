@@ -1,6 +1,7 @@
 //! Two network namespaces and a link between them: a TUN device in each, and threads that pass packets on after a delay, lose one in so
 //! many, or all of them. Real IP packets, so that TCP does what it does on a network.
 
+use crate::harness::tool;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -75,7 +76,7 @@ impl Link {
     /// Makes a namespace with a TUN device, and gives the device's other side.
     fn end(&self, end: End) -> File {
         let namespace = self.namespace(end);
-        ip(&["netns", "add", &namespace]);
+        tool("ip", &["netns", "add", &namespace]);
         let file = File::open(format!("/run/netns/{namespace}")).expect("the namespace");
         // A thread of its own enters the namespace; the descriptor that it leaves behind works anywhere.
         let tun = std::thread::spawn(move || {
@@ -83,9 +84,9 @@ impl Link {
             open_tun()
         });
         let tun = tun.join().expect("a TUN device");
-        ip(&["-n", &namespace, "address", "add", &format!("{}/24", self.address(end)), "dev", "link0"]);
-        ip(&["-n", &namespace, "link", "set", "link0", "up"]);
-        ip(&["-n", &namespace, "link", "set", "lo", "up"]);
+        tool("ip", &["-n", &namespace, "address", "add", &format!("{}/24", self.address(end)), "dev", "link0"]);
+        tool("ip", &["-n", &namespace, "link", "set", "link0", "up"]);
+        tool("ip", &["-n", &namespace, "link", "set", "lo", "up"]);
         tun
     }
 }
@@ -100,11 +101,6 @@ impl Drop for Link {
             let _ = Command::new("ip").args(["netns", "delete", &self.namespace(end)]).status();
         }
     }
-}
-
-fn ip(words: &[&str]) {
-    let status = Command::new("ip").args(words).status().expect("ip starts");
-    assert!(status.success(), "ip {words:?}");
 }
 
 /// linux/if_tun.h.
