@@ -1,7 +1,6 @@
 //! What `report --apply` prints is what was provisioned: its commands are run here, and the servers read its files.
 
-use crate::harness::{World, said, small_study};
-use std::process::Command;
+use crate::harness::{World, small_study};
 
 /// The lines below a heading of this name.
 fn section(text: &str, heading: &str) -> String {
@@ -11,8 +10,7 @@ fn section(text: &str, heading: &str) -> String {
 
 /// Runs a script in a mount namespace of its own.
 fn shell(world: &World, script: &str) -> String {
-    let output = Command::new("unshare").args(["-m", "sh", "-ec", script]).current_dir(world.path()).output();
-    let said = said(&output.expect("unshare is part of util-linux")).status(0);
+    let said = world.shell(script).status(0);
     said.stdout + &said.stderr
 }
 

@@ -222,9 +222,7 @@ fn a_read_only_results_folder_is_said_before_the_first_trial() {
         "mkdir ro && mount -t tmpfs -o ro none ro && {} run small.toml --results ro/x.surefoot",
         env!("CARGO_BIN_EXE_surefoot")
     );
-    let mut command = std::process::Command::new("unshare");
-    let output = command.args(["-m", "sh", "-c", &line]).current_dir(world.path()).output().expect("unshare");
-    crate::harness::said(&output).status(2).says("ro");
+    world.shell(&line).status(2).says("ro");
 }
 
 #[test]

@@ -76,6 +76,13 @@ impl World {
         self.report("s.surefoot")
     }
 
+    /// Runs a script in a mount namespace of its own.
+    pub fn shell(&self, script: &str) -> Said {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-ec", script]).current_dir(self.path());
+        said(&command.output().expect("unshare is part of util-linux"))
+    }
+
     /// What it reports of a results file, as a program reads it.
     pub fn report(&self, results: &str) -> serde_json::Value {
         self.surefoot(&["report", results, "--json"]).json()

@@ -1,5 +1,6 @@
 //! Real database servers on real filesystems: they run, say what is in effect, fail with their own words, and leave nothing.
 
+use crate::guest::{USER, as_ordinary_user, of_ordinary_user};
 use crate::harness::{World, command_line, descendants, said, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -552,19 +553,13 @@ fn a_damaged_template_is_made_anew() {
 
 #[test]
 fn without_root_a_server_runs_in_a_directory_as_its_user() {
-    let world = World::new();
+    let (world, binary) = of_ordinary_user();
     let home = world.path().join("home");
     std::fs::create_dir(&home).expect("a folder");
-    for path in [world.path(), &home] {
-        std::os::unix::fs::chown(path, Some(65534), Some(65534)).expect("we are root");
-    }
+    std::os::unix::fs::chown(&home, Some(USER), Some(USER)).expect("we are root");
     let storage = format!("device = \"dir\"\npath = {home:?}");
     let text = study("postgres", "\"workload.oltp.threads\" = [1, 2]", "", "", "").replace("threads = 2\n", "");
     world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"320MiB\"", &storage));
-    let binary = world.copy_of_surefoot();
-    let mut command = std::process::Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "s.toml"]);
-    let output = command.current_dir(world.path()).output().expect("setpriv is part of util-linux");
-    crate::harness::said(&output).status(0);
+    as_ordinary_user(&world, &binary, &["run", "s.toml"]).status(0);
     assert_eq!(home.read_dir().expect("home").count(), 0, "the trial's folder is gone");
 }

@@ -1,5 +1,6 @@
 //! Whole studies on real filesystems, from the file to the report.
 
+use crate::guest::{USER, as_ordinary_user, of_ordinary_user};
 use crate::harness::{World, said, small_study};
 use std::collections::BTreeSet;
 
@@ -87,9 +88,7 @@ fn reproduce_prints_commands_a_shell_runs() {
     let commands = world.surefoot(&["report", "small.surefoot", "--reproduce", "ext4"]).status(0).stdout;
     // They are run as they are, in a mount namespace of their own.
     let script = format!("{commands}\ngrep ' /mnt ' /proc/self/mounts\numount /mnt\nlosetup -d \"$DEVICE\"\n");
-    let output =
-        std::process::Command::new("unshare").args(["-m", "sh", "-ec", &script]).current_dir(world.path()).output();
-    let said = crate::harness::said(&output.expect("unshare is part of util-linux")).status(0);
+    let said = world.shell(&script).status(0);
     assert!(said.stdout.contains(" /mnt ext4 "), "{said:?}");
     world.assert_nothing_left();
 }
@@ -168,30 +167,19 @@ fn a_memory_limit_holds_and_is_taken_away() {
 
 #[test]
 fn a_directory_needs_no_root() {
-    let world = World::new();
+    let (world, binary) = of_ordinary_user();
     let folder = world.path().join("home");
     std::fs::create_dir(&folder).expect("a folder");
-    nix::unistd::chown(&folder, Some(65534.into()), Some(65534.into())).expect("chown");
-    std::os::unix::fs::chown(world.path(), Some(65534), Some(65534)).expect("chown");
+    std::os::unix::fs::chown(&folder, Some(USER), Some(USER)).expect("chown");
     let study = format!(
         "name = \"home\"\nquestion = \"?\"\n[factors]\n\"workload.oltp.threads\" = [1, 2]\n[storage]\ndevice = \"dir\"\n\
          path = {folder:?}\n[workload.oltp]\ntable_size = 1000\ntime = \"200ms\"\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\n\
          warm_up_runs = 0\ncontrol = false\n"
     );
     world.write("home.toml", study);
-    // The binary lies where nobody may look; a copy does not.
-    let binary = world.copy_of_surefoot();
-    let run = |more: &[&str]| {
-        let mut command = std::process::Command::new("setpriv");
-        command
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-            .arg(&binary)
-            .args(["run", "home.toml"])
-            .args(more);
-        crate::harness::said(&command.current_dir(world.path()).output().expect("setpriv is part of util-linux"))
-    };
-    run(&["--set", "design.cache=cold"]).status(5).says("only root may drop the page cache");
-    run(&[]).status(0).says("home.surefoot");
+    let cold = ["run", "home.toml", "--set", "design.cache=cold"];
+    as_ordinary_user(&world, &binary, &cold).status(5).says("only root may drop the page cache");
+    as_ordinary_user(&world, &binary, &["run", "home.toml"]).status(0).says("home.surefoot");
     assert_eq!(folder.read_dir().expect("home").count(), 0, "the trial's folder is gone");
 }
 
