@@ -61,7 +61,12 @@ pub static ENGINE: Engine = Engine {
             ("DEFAULT_STORAGE_ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
             ("DEFAULT_STORAGE_ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
         ],
-        refused: &[("SELECT INTO OUTFILE", ELSEWHERE), ("SELECT INTO DUMPFILE", ELSEWHERE)],
+        refused: &[
+            ("SELECT INTO OUTFILE", OUTFILE),
+            ("SELECT INTO DUMPFILE", OUTFILE),
+            ("CREATE DATA DIRECTORY", ELSEWHERE),
+            ("ALTER DATA DIRECTORY", ELSEWHERE),
+        ],
         refused_beside_others: &[],
         refused_in_schema: &[],
     }),
@@ -78,7 +83,8 @@ pub static ENGINE: Engine = Engine {
     ..PLAIN
 };
 
-const ELSEWHERE: &str =
+/// Such a statement is refused, as each trial would meet the file of the one before.
+const OUTFILE: &str =
     "it writes a file that is not on the filesystem under test, and is there already when it comes again: leave it out";
 
 const DIALECT: Dialect = Dialect {
@@ -95,6 +101,9 @@ const DIALECT: Dialect = Dialect {
     replacing: |_, column| format!("ON DUPLICATE KEY UPDATE {column} = VALUES({column})"),
     ..COMMON
 };
+
+/// A template holds the name of such a folder, so that each trial would go on with what the one before left in it.
+const ELSEWHERE: &str = "such a table is not on the filesystem under test, and all trials share it: leave it out";
 
 /// sysbench's own name for it.
 const DATABASE: &str = "sbtest";

@@ -61,7 +61,8 @@ pub static ENGINE: Engine = Engine {
             ("ALTER SYSTEM", Class::MayCorrupt, "the server's settings are changed amid the load"),
             ("UNLOGGED", Class::LosesAll, "such tables are empty after a crash"),
         ],
-        refused: &[],
+        // By both words: a table may name `pg_default` as its TABLESPACE.
+        refused: &[("CREATE CREATE TABLESPACE", ELSEWHERE)],
         refused_beside_others: &[],
         refused_in_schema: &[],
     }),
@@ -83,6 +84,9 @@ const DIALECT: Dialect = Dialect {
     blob: "TEXT",
     ..COMMON
 };
+
+/// A template holds the link to such a folder, so that each trial would go on with what the one before left in it.
+const ELSEWHERE: &str = "its tables are not on the filesystem under test, and all trials share them: leave it out";
 
 /// The database that every cluster has; a trial's cluster holds nothing else.
 const DATABASE: &str = "postgres";

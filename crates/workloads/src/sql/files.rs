@@ -486,6 +486,25 @@ mod tests {
         }
     }
 
+    /// PostgreSQL's manual, CREATE TABLESPACE; MySQL's, "Creating Tables Externally": the files lie in a folder of the machine, whatever
+    /// filesystem is under test, and templates have their links. All scenarios had been measured on it, each after the one before.
+    #[test]
+    fn tables_in_a_folder_elsewhere_are_refused() {
+        let is_refused = |statement: &str, engine: &Engine| refused(statement, engine.facts().refused).is_some();
+        let (postgres, mariadb) = (&postgres::ENGINE, &mariadb::ENGINE);
+        assert!(is_refused("create tablespace fast location '/mnt/fast'", postgres));
+        for statement in [
+            "CREATE TABLE t (a int) DATA DIRECTORY = '/mnt'",
+            "ALTER TABLE t ADD PARTITION (PARTITION p DATA DIRECTORY='/m')",
+        ] {
+            assert!(is_refused(statement, mariadb), "{statement}");
+        }
+        assert!(!is_refused("CREATE TABLE t (a int) TABLESPACE pg_default", postgres));
+        for statement in ["CREATE TABLE t (data int, directory text)", "CREATE INDEX directory ON t (data)"] {
+            assert!(!is_refused(statement, mariadb) && !is_refused(statement, postgres), "{statement}");
+        }
+    }
+
     /// sqlite.org/pragma.html: once the file is made, or for one connection alone. All were taken without a word.
     #[test]
     fn pragmas_of_a_schema_without_effect_are_refused() {
