@@ -53,6 +53,17 @@ pub static ENGINE: Engine = Engine {
             ("ENGINE MYISAM", Class::MayCorrupt, "such tables have no log"),
             ("ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),
             ("ENGINE MEMORY", Class::LosesAll, "such tables are empty after a crash"),
+            // Its older name.
+            ("ENGINE HEAP", Class::LosesAll, "such tables are empty after a crash"),
+            ("ENGINE BLACKHOLE", Class::LosesAll, "such tables keep nothing"),
+            ("ENGINE ARCHIVE", Class::MayCorrupt, "such tables have no log"),
+            ("ENGINE CSV", Class::MayCorrupt, "such tables have no log"),
+            // What holds for the whole server from then on. Who only asks for one, as whoever watches a server does, changes nothing.
+            ("SET GLOBAL SYNC_BINLOG", Class::LosesRecent, "a commit may not wait for the binary log's flush"),
+            ("SET PERSIST SYNC_BINLOG", Class::LosesRecent, "a commit may not wait for the binary log's flush"),
+            ("SET GLOBAL INNODB_DOUBLEWRITE", Class::MayCorrupt, "a torn page may not be repaired"),
+            ("SET PERSIST INNODB_DOUBLEWRITE", Class::MayCorrupt, "a torn page may not be repaired"),
+            ("SET GLOBAL DEBUG_NO_SYNC", Class::MayCorrupt, "the server may no longer flush"),
             // MariaDB has its older name, too.
             ("STORAGE_ENGINE MYISAM", Class::MayCorrupt, "such tables have no log"),
             ("STORAGE_ENGINE ARIA", Class::MayCorrupt, "such tables have no transactions"),

@@ -531,6 +531,19 @@ mod tests {
         assert_eq!(class("ALTER INSTANCE ENABLE INNODB REDO_LOG", mariadb), None);
         assert_eq!(class("ALTER TABLE t ENGINE MEMORY", mariadb), Some(Class::LosesAll));
         assert_eq!(class("PRAGMA main.journal_mode(off)", sqlite), Some(Class::MayCorrupt));
+        // Both servers' manuals, "Alternative Storage Engines" and the variables of these names.
+        for (statement, of_it) in [
+            ("CREATE TABLE t (a int) ENGINE = HEAP", Class::LosesAll),
+            ("CREATE TABLE t (a int) ENGINE=BLACKHOLE", Class::LosesAll),
+            ("create table log (a int) engine=archive", Class::MayCorrupt),
+            ("SET GLOBAL sync_binlog = 0", Class::LosesRecent),
+            ("set @@global.sync_binlog := 0", Class::LosesRecent),
+            ("SET PERSIST innodb_doublewrite = 'DETECT_ONLY'", Class::MayCorrupt),
+            ("SET GLOBAL debug_no_sync = 1", Class::MayCorrupt),
+        ] {
+            assert_eq!(class(statement, mariadb), Some(of_it), "{statement}");
+        }
+        assert_eq!(class("SHOW GLOBAL VARIABLES LIKE 'sync_binlog'", mariadb), None);
         // Words of the user's own that say nothing of flushes.
         assert_eq!(class("INSERT INTO unlogged_users VALUES ('memory')", postgres), None);
         assert_eq!(class("INSERT INTO posts VALUES ('<nav aria-label=\\'MyISAM\\'>')", mariadb), None);
