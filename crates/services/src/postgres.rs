@@ -11,6 +11,7 @@ use crate::process::{AtWork, Start, quoted, run_as};
 use crate::recovered::{self, Answers};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Program, Running, Service, ServiceSettings, is_among,
+    is_name,
 };
 use crate::versions;
 use nix::sys::signal::Signal;
@@ -47,9 +48,9 @@ const SETTINGS: &[Setting] = &[
         .help("Size of a WAL file (initdb --wal-segsize); a power of two."),
 ];
 
-/// Settings that surefoot itself needs.
-const OURS: &str =
-    "listen_addresses unix_socket_directories port data_directory config_file hba_file logging_collector";
+/// Settings that surefoot itself needs, and other files with settings, which no class would know.
+const OURS: &str = "listen_addresses unix_socket_directories port data_directory config_file hba_file logging_collector \
+     include include_dir include_if_exists";
 
 /// Where nobody needs another.
 const PORT: u16 = 5432;
@@ -171,7 +172,9 @@ impl ServiceSettings for PostgresSettings {
     }
 
     fn problems(&self) -> Vec<String> {
-        let mut problems = self.settings.problems("settings", OURS, |_, value| !value.contains('\n'));
+        // A blank behind a name is none of it to the server.
+        let is_plain = |name: &str, value: &str| is_name(name) && !value.contains('\n');
+        let mut problems = self.settings.problems("settings", OURS, is_plain);
         problems.extend(self.settings.iter().filter_map(|(name, value)| no_word_of_durability(name, value)));
         if !self.wal_segment_bytes.is_power_of_two() {
             problems.push(format!("wal_segment_size: {} is not a power of two", self.wal_segment_bytes));
@@ -428,6 +431,19 @@ mod tests {
 
     #[test]
     fn settings_of_ours_are_refused() {
-        assert_eq!(parameters(serde_json::json!({ "port": 1 })).problems(), ["settings.port: surefoot sets it itself"]);
+        for name in ["port", "include", "Include_Dir"] {
+            let problems = parameters(serde_json::json!({ name: "/etc/more.conf" })).problems();
+            assert_eq!(problems, [format!("settings.{name}: surefoot sets it itself")]);
+        }
+    }
+
+    /// The manual, "Parameter Names and Values": whitespace is insignificant, and so is the equal sign. `plan` told such a `fsync` to flush.
+    #[test]
+    fn a_name_that_the_server_reads_otherwise_is_refused() {
+        for name in ["fsync ", " full_page_writes", "fsync=off #", "a = 1\nfsync"] {
+            let asked = parameters(serde_json::json!({ name: "off" }));
+            assert_eq!((asked.problems().len(), asked.durability().class), (1, Class::KeepsAcknowledged), "{name:?}");
+        }
+        assert_eq!(parameters(serde_json::json!({ "pg_stat_statements.max": 100 })).problems(), [""; 0]);
     }
 }
