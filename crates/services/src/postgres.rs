@@ -139,6 +139,19 @@ impl PostgresSettings {
         self.settings.iter().any(|(known, value)| known.eq_ignore_ascii_case(name) && is_false(value))
     }
 
+    /// A standby that each commit would wait for without end, as a trial has none (its manual, "Synchronous Replication").
+    fn waits_for_standbys(&self) -> Option<String> {
+        let value = |wanted: &str| self.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let (name, standbys) = value("synchronous_standby_names").filter(|(_, names)| !names.trim().is_empty())?;
+        let is_local = value("synchronous_commit").is_some_and(|(_, commit)| commit.eq_ignore_ascii_case("local"));
+        let waits = !is_local && !self.is_off("synchronous_commit");
+        waits.then(|| {
+            format!(
+                "settings.{name}: a trial has no standby, and each commit would wait for {standbys:?}: leave it out"
+            )
+        })
+    }
+
     /// What a data directory is made with that is not the default. `told` is the version that the server told, "18.1 (Debian …)".
     fn initdb_words(&self, told: &str) -> Vec<String> {
         let segment = (self.wal_segment_bytes != WAL_SEGMENT_BYTES).then_some(self.wal_segment_bytes >> 20);
@@ -176,6 +189,7 @@ impl ServiceSettings for PostgresSettings {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.contains('\n');
         let mut problems = self.settings.problems("settings", OURS, is_plain);
         problems.extend(self.settings.iter().filter_map(|(name, value)| no_word_of_durability(name, value)));
+        problems.extend(self.waits_for_standbys());
         if !self.wal_segment_bytes.is_power_of_two() {
             problems.push(format!("wal_segment_size: {} is not a power of two", self.wal_segment_bytes));
         }
@@ -375,6 +389,21 @@ mod tests {
             assert_eq!(problems(name, value.into()), [""; 0], "{name} {value}");
         }
         assert_eq!(problems("fsync", false.into()), [""; 0]);
+    }
+
+    /// The manual, "Synchronous Replication": each trial of it waited until its time was out.
+    #[test]
+    fn a_standby_that_is_not_there_is_not_waited_for() {
+        let problems = |commit: &str, standbys: &str| {
+            let asked = serde_json::json!({ "synchronous_commit": commit, "Synchronous_Standby_Names": standbys });
+            parameters(asked).problems()
+        };
+        for commit in ["on", "remote_write", "remote_apply"] {
+            let found = problems(commit, "ANY 1 (s1, s2)");
+            assert!(found.len() == 1 && found[0].contains("no standby"), "{commit}: {found:?}");
+        }
+        assert_eq!([problems("on", ""), problems("local", "*"), problems("off", "*")].concat(), [""; 0]);
+        assert_eq!(parameters(serde_json::json!({ "synchronous_standby_names": "*" })).problems().len(), 1);
     }
 
     fn installed(version: &str, settings: serde_json::Value) -> Postgres {
