@@ -89,12 +89,12 @@ struct RedisSettings {
 }
 
 impl RedisSettings {
-    /// What a study asks for; a boolean is `yes` or `no` there.
+    /// What a study asks for; a boolean is `yes` or `no` there. Blanks around a value are none of it to the server.
     fn asked(&self) -> BTreeMap<String, String> {
-        let word = |value: &String| match value.as_str() {
-            "on" => "yes".into(),
-            "off" => "no".into(),
-            _ => value.clone(),
+        let word = |value: &String| match value.trim() {
+            "on" => "yes".to_string(),
+            "off" => "no".to_string(),
+            word => word.to_string(),
         };
         self.settings.iter().map(|(name, value)| (name.to_lowercase(), word(value))).collect()
     }
@@ -345,6 +345,14 @@ mod tests {
         // redis.conf: with `no` the server refuses a file that is cut off, until redis-check-aof has mended it.
         let strict = json!({ "appendonly": "yes", "appendfsync": "always", "aof-load-truncated": false });
         assert_eq!(class(strict), Class::MayCorrupt);
+        // `sdssplitargs` of its config.c: lines are split at blanks, however many.
+        for (name, value) in
+            [("no-appendfsync-on-rewrite", "yes "), ("aof-load-truncated", " no"), ("appendfsync", " NO")]
+        {
+            let mut asked = json!({ "appendonly": " yes", "appendfsync": "always" });
+            asked[name] = value.into();
+            assert_eq!(class(asked), Class::MayCorrupt, "{name} = {value:?}");
+        }
     }
 
     #[test]

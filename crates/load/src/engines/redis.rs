@@ -30,7 +30,7 @@ fn keeps_log(service: &Map<String, Value>) -> bool {
     let settings = service.get("settings").and_then(Value::as_object).into_iter().flatten();
     // As its service writes it, and the server reads it.
     let is_word = |word: &str| word == "on" || word.eq_ignore_ascii_case("yes");
-    let is_yes = |value: &Value| *value == Value::Bool(true) || value.as_str().is_some_and(is_word);
+    let is_yes = |value: &Value| *value == Value::Bool(true) || value.as_str().map(str::trim).is_some_and(is_word);
     settings.into_iter().any(|(name, value)| name.eq_ignore_ascii_case("appendonly") && is_yes(value))
 }
 
@@ -112,7 +112,7 @@ mod tests {
             let service = serde_json::json!({ "settings": settings });
             keeps_log(service.as_object().expect("a table"))
         };
-        for word in ["yes", "YES", "on"] {
+        for word in ["yes", "YES", "on", " yes"] {
             assert!(keeps(serde_json::json!({ "AppendOnly": word })), "{word}");
         }
         assert!(keeps(serde_json::json!({ "appendonly": true })));
