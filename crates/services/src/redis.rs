@@ -42,7 +42,7 @@ const SETTINGS: &[Setting] = &[
 
 /// Settings that surefoot itself needs, and those that would start more or name other files.
 const OURS: &str = "port bind unixsocket unixsocketperm dir daemonize supervised logfile pidfile include \
-     cluster-enabled replicaof requirepass protected-mode";
+     cluster-enabled replicaof slaveof requirepass protected-mode";
 
 /// Settings of its append-only file.
 const OF_LOG: &str = "appendfsync appendfilename appenddirname aof_* auto_aof_* no_appendfsync_on_rewrite";
@@ -361,6 +361,8 @@ mod tests {
         assert_eq!(lines(&settings), "appendonly yes\nmaxmemory 100mb\nsave \"\"\n");
         let problems = |settings: Value| parameters(settings).problems();
         assert_eq!(problems(json!({ "port": 6379 })), ["settings.port: surefoot sets it itself"]);
+        // The older name of `replicaof`.
+        assert_eq!(problems(json!({ "slaveof": "db1 6379" })), ["settings.slaveof: surefoot sets it itself"]);
         assert_eq!(problems(json!({ "save": "900 1\nport 1", "x y": "1", "proc-title-template": "\"" })).len(), 3);
         assert_eq!(problems(json!({ "save": "3600 1 300 100", "maxmemory-policy": "allkeys-lru" })), [""; 0]);
     }
