@@ -77,10 +77,12 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
     let is_one = |value: &str, known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(value));
     let other_than = |name: &str, safe: &[&str]| value(name).filter(|value| !is_one(value, safe));
     let may_corrupt = |reason: String| Durability::because(Class::MayCorrupt, reason);
-    if let Some(engine) = other_than("default_storage_engine", &["innodb"]) {
-        return may_corrupt(format!(
-            "default_storage_engine = {engine}: tables without an engine of their own have no log of InnoDB's"
-        ));
+    for name in ["default_storage_engine", "enforce_storage_engine"] {
+        if let Some(engine) = other_than(name, &["innodb"]) {
+            return may_corrupt(format!(
+                "{name} = {engine}: tables without an engine of their own have no log of InnoDB's"
+            ));
+        }
     }
     if let Some(value) = other_than("debug_no_sync", &["off", "false", "0"]) {
         return may_corrupt(format!("debug_no_sync = {value}: the server never flushes"));
@@ -103,6 +105,13 @@ pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> 
     }
     if let Some(method) = other_than("innodb_flush_method", FLUSHED) {
         return may_corrupt(format!("innodb_flush_method = {method}: data files are not flushed"));
+    }
+    // Where nobody names another, it takes O_DIRECT_NO_FSYNC before MySQL 8.4 (MySQL's manual, "What Is New in MySQL 8.4").
+    let chosen = other_than("innodb_dedicated_server", &["off", "false", "0"]);
+    if let Some(is_on) = chosen.filter(|_| value("innodb_flush_method").is_none()) {
+        return may_corrupt(format!(
+            "innodb_dedicated_server = {is_on}: before MySQL 8.4 data files are not flushed (name an innodb_flush_method)"
+        ));
     }
     // 3 flushes once more than 1.
     if let Some(at) = other_than("innodb_flush_log_at_trx_commit", &["1", "3"]) {
@@ -146,6 +155,12 @@ mod tests {
             assert_eq!(class(&format!("innodb_flush_method = {flushed}")), Class::KeepsAcknowledged, "{flushed}");
         }
         assert_eq!(class("default-storage-engine = Aria"), Class::MayCorrupt);
+        assert_eq!(class("enforce_storage_engine = Aria"), Class::MayCorrupt);
+        assert_eq!(class("enforce_storage_engine = InnoDB"), Class::KeepsAcknowledged);
+        // ha_innodb.cc of MySQL 8.0: by itself it chooses O_DIRECT_NO_FSYNC.
+        assert_eq!(class("innodb-dedicated-server = ON"), Class::MayCorrupt);
+        assert_eq!(class("innodb_dedicated_server = 1, innodb_flush_method = fsync"), Class::KeepsAcknowledged);
+        assert_eq!(class("innodb_dedicated_server = off"), Class::KeepsAcknowledged);
         assert_eq!(class("debug_no_sync = ON"), Class::MayCorrupt);
         let with_log = |text: &str| durability(&settings(text), true).class;
         assert_eq!(with_log(""), Class::LosesRecent);
