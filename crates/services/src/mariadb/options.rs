@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 const OURS: &str =
     "datadir socket skip_networking port bind_address pid_file log_error innodb_log_group_home_dir log_bin user";
 
+/// Folders of what a recovery goes by. A trial's are on its filesystem: in one of the machine's each trial found what the one before had left,
+/// and no power cut is tried there.
+const ELSEWHERE: &str = "innodb_data_home_dir innodb_undo_directory innodb_doublewrite_dir aria_log_dir_path";
+
 /// Settings that decide what a load leaves in the files, and so belong to a template: the layout of files and pages, what tables are
 /// made with where they do not say it themselves, and the statistics that are stored with them.
 const FORMAT: &str = "innodb_page_size innodb_file_per_table innodb_checksum_algorithm innodb_compression_default \
@@ -57,6 +61,9 @@ pub fn problem(name: &str, value: &str) -> Option<String> {
     let known = plain(name);
     if is_among(&known, OURS) {
         return Some(format!("settings.{name}: surefoot sets it itself"));
+    }
+    if is_among(&known, ELSEWHERE) {
+        return Some(format!("settings.{name}: a trial's files lie on the filesystem under test: leave it out"));
     }
     if !is_name(name) || value.contains(['\n', '\r']) {
         return Some(format!("settings.{name}: {value:?} is not one setting's value"));
@@ -216,6 +223,11 @@ mod tests {
         // With an address or port of its own, a server is not where the load looks for it, or open to others than an agent.
         for ours in ["pid-file", "port", "Bind-Address"] {
             assert_eq!(problem(ours, "x"), Some(format!("settings.{ours}: surefoot sets it itself")));
+        }
+        // Pages torn by a power cut were repaired from copies that no power cut had met.
+        for elsewhere in ["innodb-doublewrite-dir", "innodb_undo_directory", "Aria_Log_Dir_Path"] {
+            let problem = problem(elsewhere, "/dev/shm").expect(elsewhere);
+            assert!(problem.ends_with("on the filesystem under test: leave it out"), "{problem}");
         }
         assert!(problem("max_connections", "5\nloose_innodb_doublewrite = 0").is_some());
         assert!(problem("!include", "/etc/my.cnf").is_some());
