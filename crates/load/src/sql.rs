@@ -35,6 +35,8 @@ pub struct Engine {
     pub power_cuts_of: &'static [&'static str],
     /// Why what `commits` loses can't be measured with these settings of its service, if it can't.
     pub unmeasured: fn(&Map<String, Value>) -> Option<&'static str>,
+    /// Why these settings of its service do nothing to the tables that a load makes by a [`Dialect`], if they do.
+    pub unheard: fn(&Map<String, Value>) -> Option<String>,
     /// Whether a process can have it open once only, by its path: whatever mounts threads of the process have.
     pub opens_once: bool,
     /// What a file of its data folder is, by its path in there.
@@ -124,9 +126,23 @@ pub const PLAIN: Engine = Engine {
     small_row_bytes: 0.0,
     power_cuts_of: &[],
     unmeasured: |_| None,
+    unheard: |_| None,
     opens_once: false,
     file_kind: |_| "database",
 };
+
+/// What the settings say of a load that makes all its tables by its engine's [`Dialect`], of a struct with its `engine`.
+#[macro_export]
+macro_rules! problems_of_own_tables {
+    () => {
+        fn problems_beside(
+            &self,
+            services: &std::collections::BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
+        ) -> Vec<String> {
+            services.get(self.engine.name).and_then(self.engine.unheard).into_iter().collect()
+        }
+    };
+}
 
 impl PartialEq for Engine {
     fn eq(&self, other: &Engine) -> bool {

@@ -113,6 +113,8 @@ const LOADED_ROWS_PER_SECOND: f64 = 300_000.0;
 impl WorkloadSettings for Parameters {
     load::settings_of_transactions!();
 
+    load::problems_of_own_tables!();
+
     fn durability(&self) -> Durability {
         self.engine.durability(&self.pragmas)
     }

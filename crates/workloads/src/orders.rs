@@ -101,6 +101,8 @@ const THINKING_SECONDS_MIN: f64 = 60.0;
 const LOADED_PER_SECOND: f64 = 0.3;
 
 impl WorkloadSettings for Parameters {
+    load::problems_of_own_tables!();
+
     fn metrics(&self) -> Vec<Metric> {
         OWN.iter().cloned().chain(sql_load::metrics()).collect()
     }

@@ -134,6 +134,8 @@ const WIDENING: f64 = 3.9;
 const WORDS_SLOWER: f64 = 2.0;
 
 impl WorkloadSettings for Parameters {
+    load::problems_of_own_tables!();
+
     fn metrics(&self) -> Vec<Metric> {
         METRICS.iter().chain(COUNTERS).cloned().collect()
     }

@@ -77,6 +77,8 @@ struct Parameters {
 impl WorkloadSettings for Parameters {
     load::settings_of_transactions!();
 
+    load::problems_of_own_tables!();
+
     fn durability(&self) -> Durability {
         Durability::full()
     }

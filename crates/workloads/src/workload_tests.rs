@@ -81,6 +81,22 @@ fn a_flush_that_an_engine_does_not_know_is_no_promise() {
     assert!(!keeps("gtm", "commit") && !keeps("gtm", "none"));
 }
 
+/// MariaDB's manual, CREATE TABLE: a table's own ENGINE stands above the server's `default_storage_engine`.
+#[test]
+fn an_engine_that_no_table_takes_is_no_choice() {
+    let aria = serde_json::json!({ "settings": { "default_storage_engine": "Aria" } });
+    let services = BTreeMap::from([("mariadb".to_string(), aria.as_object().expect("a table").clone())]);
+    let problems = |workload: &str, engine: &str| {
+        let mut checked = settings::defaults(super::kind(workload).expect("a kind").settings);
+        checked.insert("engine".into(), engine.into());
+        super::settings(workload, &checked).expect("a kind").problems_beside(&services).len()
+    };
+    for workload in ["oltp", "tpcb", "orders", "key-value", "three-n-plus-one"] {
+        assert_eq!([problems(workload, "mariadb"), problems(workload, "postgres")], [1, 0], "{workload}");
+    }
+    assert_eq!([problems("sql", "mariadb"), problems("sql-bench", "mariadb")], [0, 0]);
+}
+
 /// On PostgreSQL "synchronous = off" was measured, and found to be no faster than "full".
 #[test]
 fn settings_of_an_embedded_database_do_nothing_on_a_server() {

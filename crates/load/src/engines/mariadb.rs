@@ -83,6 +83,17 @@ pub static ENGINE: Engine = Engine {
     }),
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
+    unheard: |service| {
+        let is_it = |name: &str| name.replace('-', "_").eq_ignore_ascii_case("default_storage_engine");
+        let (name, engine) = service.get("settings")?.as_object()?.iter().find(|(name, _)| is_it(name))?;
+        let is_theirs = engine.as_str().is_some_and(|engine| engine.trim().eq_ignore_ascii_case("innodb"));
+        (!is_theirs).then(|| {
+            format!(
+                "its tables are InnoDB's, so that `service.mariadb.settings.{name}` has no effect: leave it out, or \
+                 make your own with `sql`"
+            )
+        })
+    },
     file_kind: |file| match file {
         redo if redo.contains("ib_logfile") || redo.contains("#innodb_redo/") => "redo log",
         log if log.contains("-bin.") || log.contains("binary-log.") => "binary log",
@@ -355,6 +366,22 @@ mod tests {
         assert_eq!(arguments[1], "--no-defaults");
         assert!(arguments.contains(&"--default-character-set=utf8mb4".into()), "{arguments:?}");
         assert_eq!(arguments.last().map(String::as_str), Some("source /my data/by hand.sql"));
+    }
+
+    /// Aria was measured in vain, and found to be as fast as InnoDB.
+    #[test]
+    fn an_engine_that_tables_of_a_load_do_not_take_is_told() {
+        let said = |settings: serde_json::Value| {
+            let service = serde_json::json!({ "settings": settings });
+            (ENGINE.unheard)(service.as_object().expect("a table"))
+        };
+        let aria = said(serde_json::json!({ "Default-Storage-Engine": "Aria" })).expect("it does nothing");
+        assert!(aria.contains("service.mariadb.settings.Default-Storage-Engine"), "{aria}");
+        for heard in
+            [serde_json::json!({ "default_storage_engine": "innodb" }), serde_json::json!({ "sync_binlog": 1 })]
+        {
+            assert_eq!(said(heard), None);
+        }
     }
 
     /// As MariaDB 10.11 and MySQL 8.4 say it; what a check finds is an error, or a warning, and never a note.

@@ -151,6 +151,8 @@ impl Parameters {
 }
 
 impl WorkloadSettings for Parameters {
+    load::problems_of_own_tables!();
+
     fn metrics(&self) -> Vec<Metric> {
         let of_store = self.is_etcd().then_some(etcd::METRICS);
         METRICS.iter().cloned().chain([AOF_REWRITE_SECONDS]).chain(of_store.into_iter().flatten()).collect()
