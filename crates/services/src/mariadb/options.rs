@@ -21,7 +21,8 @@ const FORMAT: &str = "innodb_page_size innodb_file_per_table innodb_checksum_alg
      innodb_log_file_size innodb_redo_log_capacity innodb_default_row_format innodb_strict_mode innodb_fill_factor \
      innodb_encrypt_tables innodb_encrypt_log innodb_stats_persistent innodb_stats_persistent_sample_pages \
      lower_case_table_names default_storage_engine character_set_server character_set_collations collation_server \
-     explicit_defaults_for_timestamp sql_mode use_stat_tables plugin_load plugin_load_add";
+     explicit_defaults_for_timestamp sql_mode use_stat_tables histogram_size histogram_type analyze_sample_percentage \
+     plugin_load plugin_load_add";
 
 /// How the names of the settings of MariaDB's key file begin, without which nothing is encrypted.
 const OF_KEYS: &str = "file_key_management";
@@ -241,6 +242,8 @@ mod tests {
         for name in ["character-set-server", "collation_server", "sql_mode", "file_key_management_filename"] {
             assert!(is_format(name), "{name}");
         }
+        // MariaDB's manual, "Histogram-Based Statistics": ANALYZE TABLE makes them, and that ends a load.
+        assert!(is_format("histogram_size") && is_format("Histogram-Type") && is_format("analyze_sample_percentage"));
         assert!(!is_format("innodb_buffer_pool_size"));
     }
 }
