@@ -38,6 +38,9 @@ mod tests {
         let in_vain = [
             ("redis", json!({ "settings": { "appendfsync": "always", "maxmemory": "1gb" } }), "settings.appendfsync"),
             ("mariadb", json!({ "settings": { "sync-binlog": 1, "max_connections": 9 } }), "settings.sync-binlog"),
+            ("mariadb", json!({ "settings": { "thread-pool-size": 9 } }), "settings.thread-pool-size"),
+            ("redis", json!({ "settings": { "io-threads-do-reads": true } }), "settings.io-threads-do-reads"),
+            ("redis", json!({ "settings": { "repl-backlog-size": "9mb" } }), "settings.repl-backlog-size"),
             ("postgres", json!({ "settings": { "commit_siblings": 2, "fsync": "on" } }), "settings.commit_siblings"),
             (
                 "postgres",
@@ -65,6 +68,8 @@ mod tests {
         let at_work = [
             ("redis", json!({ "settings": { "appendfsync": "always", "APPENDONLY": true } })),
             ("mariadb", json!({ "binary_log": true, "settings": { "sync_binlog": 1 } })),
+            ("mariadb", json!({ "settings": { "thread_handling": "pool-of-threads", "thread_pool_size": 9 } })),
+            ("redis", json!({ "settings": { "io-threads": 2, "io-threads-do-reads": true, "replica-priority": 9 } })),
             (
                 "postgres",
                 json!({ "settings": { "commit_siblings": 2, "Commit_Delay": 100, "wal_sync_method": "fsync" } }),

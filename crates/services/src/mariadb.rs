@@ -93,9 +93,19 @@ impl ServiceSettings for MariaDbSettings {
         self.settings.iter().filter_map(|(name, value)| options::problem(name, value)).collect()
     }
 
+    /// MariaDB's manual, "Thread Pool System and Status Variables". MySQL's own pool is a plugin.
     fn idle(&self) -> Vec<Idle> {
         const OF_BINARY_LOG: &str = "sync_binlog binlog_* max_binlog_* expire_logs_days";
-        idle::of("settings", &self.settings, &[(self.binary_log, OF_BINARY_LOG, "binary_log = true")])
+        let is_pool = |value: &str| ["pool-of-threads", "2"].iter().any(|pool| pool.eq_ignore_ascii_case(value.trim()));
+        let has_pool = self.settings.iter().any(|(name, value)| {
+            let name = plain(name);
+            name == "thread_handling" && is_pool(value) || name.starts_with("plugin_load")
+        });
+        let rules = [
+            (self.binary_log, OF_BINARY_LOG, "binary_log = true"),
+            (has_pool, "thread_pool_*", "thread_handling = \"pool-of-threads\""),
+        ];
+        idle::of("settings", &self.settings, &rules)
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {

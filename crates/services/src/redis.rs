@@ -148,9 +148,17 @@ impl ServiceSettings for RedisSettings {
         self.settings.problems("settings", OURS, is_plain)
     }
 
+    /// The comments of its redis.conf.
     fn idle(&self) -> Vec<Idle> {
-        let has_log = is_yes(&self.asked(), "appendonly");
-        idle::of("settings", &self.settings, &[(has_log, OF_LOG, "appendonly = \"yes\"")])
+        let settings = self.asked();
+        let threads = settings.get("io-threads").and_then(|threads| threads.parse::<u32>().ok());
+        let rules = [
+            (is_yes(&settings, "appendonly"), OF_LOG, "appendonly = \"yes\""),
+            (threads.is_some_and(|threads| threads > 1), "io_threads_do_reads", "io-threads above 1"),
+            (is_yes(&settings, "activedefrag"), "active_defrag_*", "activedefrag = \"yes\""),
+            (false, "repl_*", "a replica"),
+        ];
+        idle::of("settings", &self.settings, &rules)
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
