@@ -8,6 +8,7 @@ use crate::sql::{
 use crate::workload::Error;
 use observe::durability::Class;
 use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -181,6 +182,24 @@ fn has_no_check(row: &[Option<String>]) -> bool {
     matches!(row, [.., Some(kind), Some(said)] if kind == "note" && said.ends_with("doesn't support check"))
 }
 
+/// How lines of a dump begin that say where a table or a part of it lies. Rows begin otherwise.
+const OF_TABLE: [&str; 3] = [") ENGINE=", "(PARTITION ", " PARTITION "];
+
+/// The first line of a dump that puts a table into a folder of the machine.
+fn elsewhere(dump: &Path) -> Result<Option<String>, Error> {
+    let text = std::fs::File::open(dump).map_err(Error::doing("read", dump))?;
+    for line in BufReader::new(text).split(b'\n') {
+        let line = line.map_err(Error::doing("read", dump))?;
+        if OF_TABLE.iter().any(|begin| line.starts_with(begin.as_bytes())) {
+            let line = String::from_utf8_lossy(&line);
+            if line.contains(" DATA DIRECTORY") {
+                return Ok(Some(line.trim().to_string()));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// How its client is asked to load a text. One that does not say its encoding, as by hand, is UTF-8: by itself the client asks the locale, which is C
 /// here, and takes it for latin1.
 fn to_load(client: &str, socket: &Path, dump: &Path) -> [String; 8] {
@@ -254,6 +273,10 @@ impl Database for MariaDb {
     /// By its own client, which says the line of what it refuses.
     fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
         let socket = socket(place, NAME)?;
+        if let Some(line) = elsewhere(dump)? {
+            let problem = format!("`{line}`: {ELSEWHERE}");
+            return Err(Error::Parameter { setting: "dump", problem });
+        }
         let client = CLIENTS.into_iter().find(|client| process::find(client).is_some()).unwrap_or(CLIENTS[0]);
         process::succeed(&to_load(client, &socket, dump), Path::new("/"), interrupted)
     }
@@ -366,6 +389,23 @@ mod tests {
         assert_eq!(arguments[1], "--no-defaults");
         assert!(arguments.contains(&"--default-character-set=utf8mb4".into()), "{arguments:?}");
         assert_eq!(arguments.last().map(String::as_str), Some("source /my data/by hand.sql"));
+    }
+
+    /// Lines of `mysqldump` of MySQL 8.4. Rows may say the same words.
+    #[test]
+    fn a_table_of_a_dump_in_a_folder_of_the_machine_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dump = folder.path().join("shop.sql");
+        let told = |line: &str| {
+            let text =
+                format!("CREATE TABLE `t` (\n  `a` int\n{line}\nINSERT INTO `t` VALUES\n('DATA DIRECTORY'),\n(2);\n");
+            std::fs::write(&dump, text).expect("written");
+            elsewhere(&dump).expect("read")
+        };
+        let apart = ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 DATA DIRECTORY='/mnt/shop/';";
+        assert_eq!(told(apart).as_deref(), Some(apart));
+        assert!(told("(PARTITION p0 VALUES LESS THAN (9) DATA DIRECTORY = '/mnt' ENGINE = InnoDB,").is_some());
+        assert_eq!(told(") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='data directory';"), None);
     }
 
     /// Aria was measured in vain, and found to be as fast as InnoDB.
