@@ -3,6 +3,7 @@
 //! A template is built by the same servers on the work folder, with flushes off, the first time that a trial wants it.
 
 use load::workload::Server;
+use observe::durability::Durability;
 use observe::metric::Measured;
 use sandbox::stage::{Stage, data_name};
 use sandbox::work::Work;
@@ -371,6 +372,12 @@ impl Served {
     /// What was asked and is not in effect.
     pub fn ineffective(&self) -> Vec<String> {
         self.up.running.iter().flat_map(|running| running.effects().ineffective.clone()).collect()
+    }
+
+    /// What a power cut takes by the values that are in force, of those that were asked for them.
+    pub fn durability(&self) -> Durability {
+        let found = self.up.running.iter().filter_map(|running| running.effects().durability.clone());
+        found.fold(Durability::full(), Durability::and)
     }
 
     /// Their last messages.

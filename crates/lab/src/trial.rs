@@ -244,7 +244,9 @@ impl RunContext<'_> {
         let served =
             served.map_err(|error| Stopped { step: "start server".into(), log: error.log(), error: error.into() })?;
         let (facts, commands) = (served.facts(), served.commands.clone());
-        out.say(&Record::Provisioned(Provisioned { facts, commands, durability: None }));
+        // The settings' own class is told already.
+        let durability = Some(served.durability()).filter(|found| found.class > self.durability().class);
+        out.say(&Record::Provisioned(Provisioned { facts, commands, durability }));
         check_effects(self.trial.spec.ineffective_options, &served.ineffective(), out)?;
         Ok(Some(served))
     }

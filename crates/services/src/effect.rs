@@ -1,5 +1,6 @@
 //! Whether a server's setting took effect: the asked value beside the one in force, units and words made equal.
 
+use observe::durability::Durability;
 use std::collections::BTreeMap;
 
 /// What is in effect.
@@ -9,6 +10,8 @@ pub struct Effects {
     pub facts: BTreeMap<String, String>,
     /// What was asked and did not take effect, with the reason.
     pub ineffective: Vec<String>,
+    /// What a power cut takes by the values in force, of a server whose data may have other ones than it was told.
+    pub durability: Option<Durability>,
 }
 
 impl Effects {
@@ -23,6 +26,7 @@ impl Effects {
     pub fn and(mut self, other: Effects) -> Effects {
         self.facts.extend(other.facts);
         self.ineffective.extend(other.ineffective);
+        self.durability = self.durability.or(other.durability);
         self
     }
 }

@@ -115,6 +115,18 @@ fn no_word_of_durability(name: &str, value: &str) -> Option<String> {
     (!is_taken).then(|| format!("settings.{name}: {value:?} is no value of it; allowed are {allowed}"))
 }
 
+/// What a power cut takes, by which settings are off (PostgreSQL's manual, "Write Ahead Log" settings).
+fn durability(is_off: impl Fn(&str) -> bool) -> Durability {
+    let known = [
+        ("fsync", Class::MayCorrupt, "PostgreSQL never flushes"),
+        ("full_page_writes", Class::MayCorrupt, "a page torn by a power cut is not repaired"),
+        ("synchronous_commit", Class::LosesRecent, "the last commits are flushed later"),
+    ];
+    let found = known.into_iter().find(|(name, ..)| is_off(name));
+    let because = |(name, class, why): (&str, Class, &str)| Durability::because(class, format!("{name} = off: {why}"));
+    found.map_or_else(Durability::full, because)
+}
+
 /// Lines of postgresql.conf.
 fn lines(settings: &BTreeMap<String, String>) -> String {
     settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
@@ -167,17 +179,8 @@ impl ServiceSettings for PostgresSettings {
         find(self.version.as_deref()).err()
     }
 
-    /// PostgreSQL's manual, "Write Ahead Log" settings.
     fn durability(&self) -> Durability {
-        let known = [
-            ("fsync", Class::MayCorrupt, "PostgreSQL never flushes"),
-            ("full_page_writes", Class::MayCorrupt, "a page torn by a power cut is not repaired"),
-            ("synchronous_commit", Class::LosesRecent, "the last commits are flushed later"),
-        ];
-        let found = known.into_iter().find(|(name, ..)| self.is_off(name));
-        let because =
-            |(name, class, why): (&str, Class, &str)| Durability::because(class, format!("{name} = off: {why}"));
-        found.map_or_else(Durability::full, because)
+        durability(|name| self.is_off(name))
     }
 
     fn files(&self, setup: &Setup) -> Vec<Configuration> {
@@ -375,6 +378,16 @@ mod tests {
         assert_eq!(class(serde_json::json!({ "synchronous_commit": false })), Class::LosesRecent);
         assert_eq!(class(serde_json::json!({ "synchronous_commit": "off", "fsync": "no" })), Class::MayCorrupt);
         assert_eq!(class(serde_json::json!({ "full_page_writes": 0 })), Class::MayCorrupt);
+    }
+
+    /// By what a session of it says, whoever has set it so.
+    #[test]
+    fn what_is_off_in_the_server_decides_its_durability() {
+        let of = |off: &[&str]| durability(|name| off.contains(&name));
+        assert_eq!(of(&[]), Durability::full());
+        assert_eq!(of(&["synchronous_commit"]).class, Class::LosesRecent);
+        assert_eq!(of(&["synchronous_commit", "full_page_writes"]).class, Class::MayCorrupt);
+        assert_eq!(of(&["fsync"]).reasons, ["fsync = off: PostgreSQL never flushes"]);
     }
 
     /// `plan` told a class of what no server takes.

@@ -139,7 +139,7 @@ pub fn newer_protocols(settings: &BTreeMap<String, String>, begins: &[&str]) -> 
 pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -> Effects {
     let settings = settings.iter().map(|(setting, value)| (format!("{name}.{setting}"), value.clone()));
     let facts = settings.chain([(format!("{name}.version"), version.to_string())]).collect();
-    Effects { facts, ineffective: Vec::new() }
+    Effects { facts, ..Effects::default() }
 }
 
 /// A web server to be started: stopped by SIGTERM, in an environment of its own.

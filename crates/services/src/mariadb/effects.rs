@@ -40,7 +40,7 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>, messages: &str
 
 fn judge(asked: &BTreeMap<String, String>, variables: &BTreeMap<String, String>, messages: &str) -> Effects {
     let fact = |name: &str| Some((format!("mariadb.{name}"), variables.get(name)?.clone()));
-    let mut effects = Effects { facts: SHOWN.split(' ').filter_map(fact).collect(), ineffective: Vec::new() };
+    let mut effects = Effects { facts: SHOWN.split(' ').filter_map(fact).collect(), ..Effects::default() };
     for (name, value) in asked {
         let known = plain(name);
         let found = variables.get(&known).or_else(|| {

@@ -6,6 +6,11 @@ use std::collections::BTreeMap;
 use wire::Connection as _;
 use wire::postgres::Postgres as Client;
 
+/// Settings that promise less, as this session has them. A database or a role may have values of its own (ALTER DATABASE … SET), and the data
+/// a file with settings (ALTER SYSTEM): a dump makes them, and no file that surefoot writes stands above them.
+const WEAKENED: &str = "SELECT name FROM pg_settings \
+     WHERE setting = 'off' AND name IN ('fsync', 'full_page_writes', 'synchronous_commit')";
+
 /// Asks what is in effect.
 pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
     let ask = |client: &mut Client, sql: &str| {
@@ -38,7 +43,9 @@ pub fn ask(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
         }
         facts.insert(format!("postgres.{name}"), found);
     }
-    Ok(Effects { facts, ineffective })
+    let weakened: Vec<String> = ask(client, WEAKENED)?.iter().map(|row| column(row, 0)).collect();
+    let durability = super::durability(|name| weakened.iter().any(|weakened| weakened == name));
+    Ok(Effects { facts, ineffective, durability: Some(durability) })
 }
 
 /// Whether a setting that the server shows as `found`, in this unit where it has no other, is what was asked; `default` is its own.

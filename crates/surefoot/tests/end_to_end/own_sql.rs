@@ -230,6 +230,27 @@ fn dumps_are_loaded() {
     world.assert_nothing_left();
 }
 
+/// PostgreSQL's manual, ALTER DATABASE: its settings stand above those of the file, and nobody asks back what a study does not set.
+#[test]
+fn a_dump_that_flushes_less_has_the_class_of_that() {
+    let world = World::new();
+    world.write("look.sql", "SELECT count(*) FROM t;\n");
+    world.write(
+        "pg.sql",
+        "--\n-- PostgreSQL database dump\n--\nCREATE TABLE t (a integer);\n\
+         ALTER DATABASE postgres SET synchronous_commit = off;\n--\n-- PostgreSQL database dump complete\n--\n",
+    );
+    let sql = "dump = \"pg.sql\"\nscripts = [\"look.sql\"]\ntime = \"200ms\"";
+    world.write("s.toml", study("\"storage.mount\" = [[\"relatime\"]]", sql, ""));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let warnings = json["ledger"]["trials"][0]["warnings"].to_string();
+    // Where image files are in memory, all is lost anyway.
+    let is_lost_anyway = warnings.contains("the image file lies on: ");
+    assert!(warnings.contains("settings do not say: synchronous_commit = off") || is_lost_anyway, "{warnings}");
+    world.assert_nothing_left();
+}
+
 /// A queue that was emptied goes on with its numbers; a table that a rule filled goes on behind its last row.
 #[test]
 fn numbers_of_rows_go_on_where_a_dump_or_a_rule_left_them() {
