@@ -14,6 +14,10 @@ const OURS: &str =
 /// and no power cut is tried there.
 const ELSEWHERE: &str = "innodb_data_home_dir innodb_undo_directory innodb_doublewrite_dir aria_log_dir_path";
 
+/// Settings by which a single statement is no transaction of its own, with their values by which it is. Loads begin and commit what is more.
+const OF_COMMITS: [(&str, &[&str]); 2] =
+    [("autocommit", &["on", "true", "1"]), ("completion_type", &["no_chain", "0"])];
+
 /// Settings that decide what a load leaves in the files, and so belong to a template: the layout of files and pages, what tables are
 /// made with where they do not say it themselves, and the statistics that are stored with them.
 const FORMAT: &str = "innodb_page_size innodb_file_per_table innodb_checksum_algorithm innodb_compression_default \
@@ -68,6 +72,12 @@ pub fn problem(name: &str, value: &str) -> Option<String> {
     }
     if !is_name(name) || value.contains(['\n', '\r']) {
         return Some(format!("settings.{name}: {value:?} is not one setting's value"));
+    }
+    let alone = OF_COMMITS.iter().find(|(name, _)| *name == known);
+    if alone.is_some_and(|(_, alone)| !alone.iter().any(|word| word.eq_ignore_ascii_case(value.trim()))) {
+        return Some(format!(
+            "settings.{name}: with {value} a load's single statements are committed together or never: leave it out"
+        ));
     }
     let modifier = MODIFIERS.iter().find(|modifier| known.starts_with(**modifier))?;
     let is_whole = is_among(&known, WHOLE_NAMES);
@@ -234,6 +244,18 @@ mod tests {
         assert!(problem("!include", "/etc/my.cnf").is_some());
         for name in ["skip_name_resolve", "skip-external-locking", "innodb_doublewrite", "enabled"] {
             assert_eq!(problem(name, "1"), None, "{name}");
+        }
+    }
+
+    /// Both manuals, `autocommit` and `completion_type`: `sql-bench` and `three-n-plus-one` counted as commits what was committed together.
+    #[test]
+    fn single_statements_are_commits() {
+        for off in ["0", "off", "FALSE"] {
+            assert!(problem("AutoCommit", off).expect(off).contains("committed together or never"), "{off}");
+        }
+        assert!(problem("completion-type", "CHAIN").is_some() && problem("completion_type", "1").is_some());
+        for (name, on) in [("autocommit", "1"), ("autocommit", "on"), ("completion_type", "NO_CHAIN")] {
+            assert_eq!(problem(name, on), None, "{name} = {on}");
         }
     }
 
