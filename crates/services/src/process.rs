@@ -157,15 +157,19 @@ impl Server {
         mut ask: impl FnMut() -> Result<T, wire::Error>,
     ) -> Result<T, Error> {
         let deadline = Instant::now() + Duration::from_secs(seconds);
+        let mut said = None;
         loop {
-            if let Ok(answer) = ask() {
-                return Ok(answer);
+            match ask() {
+                Ok(answer) => return Ok(answer),
+                Err(error @ (wire::Error::Refused { .. } | wire::Error::Protocol(_))) => said = Some(error.to_string()),
+                // It is not there yet.
+                Err(_) => {}
             }
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Err(ended(&self.program, status, &self.log));
             }
             if Instant::now() >= deadline {
-                return Err(self.slow("answer", seconds));
+                return Err(saying(self.slow("answer", seconds), said));
             }
             std::thread::sleep(POLL);
         }
@@ -346,6 +350,14 @@ fn ended(program: &Path, status: ExitStatus, log: &Path) -> Error {
     Error::Program { program: name(program), status: words(status), log: tail(log) }
 }
 
+/// With what it says to whoever connects, which its messages need not have.
+fn saying(mut error: Error, said: Option<String>) -> Error {
+    if let (Error::Slow { log, .. }, Some(said)) = (&mut error, said) {
+        *log = format!("{log}\nto who connects: {said}").trim_start().into();
+    }
+    error
+}
+
 fn words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("status {code}"),
@@ -445,6 +457,20 @@ mod tests {
         while is_alive(Pid::from_raw(server)) {
             std::thread::sleep(POLL);
         }
+    }
+
+    /// That it did not answer was all that was said of one that let nobody in.
+    #[test]
+    fn what_a_server_says_to_who_connects_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut server = Start::of_shell("exec sleep 300", folder.path()).server().expect("it starts");
+        let mut told = |error: fn() -> wire::Error| {
+            let ended = server.wait_ready_for(0, || Err::<(), _>(error())).expect_err("nobody is let in");
+            (matches!(ended, Error::Slow { .. }), ended.log().to_string())
+        };
+        let refused = || wire::Error::Refused { code: "1045".into(), message: "Access denied".into() };
+        assert_eq!(told(refused), (true, "to who connects: the database says: Access denied (1045)".into()));
+        assert_eq!(told(|| wire::Error::Lost(std::io::ErrorKind::ConnectionReset.into())), (true, String::new()));
     }
 
     #[test]
