@@ -4,6 +4,7 @@
 
 mod applied;
 mod effects;
+mod messages;
 mod single;
 
 use crate::idle::{self, Idle};
@@ -192,6 +193,7 @@ impl ServiceSettings for PostgresSettings {
         let is_plain = |name: &str, value: &str| is_name(name) && !value.contains('\n');
         let mut problems = self.settings.problems("settings", OURS, is_plain);
         problems.extend(self.settings.iter().filter_map(|(name, value)| no_word_of_durability(name, value)));
+        problems.extend(self.settings.iter().filter_map(|(name, value)| messages::problem(name, value)));
         problems.extend(self.waits_for_standbys());
         if !self.wal_segment_bytes.is_power_of_two() {
             problems.push(format!("wal_segment_size: {} is not a power of two", self.wal_segment_bytes));
