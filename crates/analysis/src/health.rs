@@ -67,7 +67,7 @@ pub struct Health {
     pub loads: BTreeMap<u32, Load>,
     /// Outliers on the slow side, and what else the machine did meanwhile.
     pub disturbed: Vec<(u32, Cause)>,
-    /// Checkpoints of its server in a run, where that counts them.
+    /// Checkpoints of its server in as long as `seconds` says, where that counts them.
     pub checkpoints: Option<f64>,
     /// Seconds of a run, the median; of all turns of a trial, where scenarios took turns.
     pub seconds: f64,
@@ -150,6 +150,12 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         Order::Blocks => runs.iter().map(|run| run.seconds).collect(),
         Order::Turns => of_scenario.iter().map(|trial| runs_of(trial).iter().map(|run| run.seconds).sum()).collect(),
     };
+    let counted = |run: &&RunRow| run.metrics.get("checkpoints").copied();
+    let in_turns = |trial: &&Trial| runs_of(trial).iter().filter_map(counted).reduce(|a, b| a + b);
+    let checkpoints = match order {
+        Order::Blocks => mean(runs.iter().filter_map(counted)),
+        Order::Turns => mean(of_scenario.iter().filter_map(in_turns)),
+    };
     let primary = |run: &RunRow| run.metrics.get(&*scenario.primary_metric).copied();
     let goes_in_parts = runs.iter().any(|run| run.metrics.contains_key(metric::PART_BEGIN));
     let to_warm_up = |trial: &&Trial| {
@@ -167,7 +173,7 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         runs: courses.cloned().unwrap_or_default(),
         loads: by_round.into_iter().filter_map(|(round, runs)| Some((round, load(&runs)?))).collect(),
         disturbed: Vec::new(),
-        checkpoints: mean(runs.iter().filter_map(|run| run.metrics.get("checkpoints").copied())),
+        checkpoints,
         seconds: median(seconds).unwrap_or(0.0),
         to_warm_up: median(of_scenario.iter().filter_map(to_warm_up).collect()),
         goes_in_parts,

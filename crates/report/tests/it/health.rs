@@ -4,7 +4,7 @@ use crate::answers::{rounds, study};
 use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
-use ledger::model::{Contents, RunDetail, Trial};
+use ledger::model::{Contents, Order, RunDetail, RunRow, Trial};
 use report::input::{Details, Input};
 
 /// Two filesystems of which xfs is 4 % faster, in eight rounds with a little noise.
@@ -150,6 +150,27 @@ fn less_than_two_checkpoints_a_run_are_too_few() {
         ! oltp: a run of 30.0 s is too short for ext4: it holds 0.500 checkpoints of the server on average; about 2.00 min would do
     "#]],
     );
+}
+
+/// One checkpoint in a minute of two turns was "0.500 in a run of 60 s", and four minutes were said to be needed.
+#[test]
+fn checkpoints_of_a_trial_in_turns_are_those_of_all_its_turns() {
+    let mut contents = fixture::contents(&table());
+    contents.study.analysis.order = Order::Turns;
+    set(&mut contents, |trial| trial.scenario == "ext4", &[("checkpoints", 1.0)]);
+    let second_turn = |run: &RunRow| {
+        let mut turn = RunRow { id: run.id + 10_000, run: 1, started: run.started + run.seconds, ..run.clone() };
+        if let Some(count) = turn.metrics.get_mut("checkpoints") {
+            *count = 0.0;
+        }
+        turn
+    };
+    let runs = std::mem::take(&mut contents.runs);
+    contents.runs = runs.into_iter().flat_map(|run| [run.clone(), second_turn(&run)]).collect();
+    let json = export::json(&input(contents, 30, |_, _| 1.0));
+    let warnings = json["warnings"].to_string();
+    let wanted = "it holds 1.00 checkpoints of the server on average; about 2.00 min would do";
+    assert!(warnings.contains("a run of 60.0 s is too short for ext4: ") && warnings.contains(wanted), "{warnings}");
 }
 
 /// As files of ext4 without a journal are made 17 times slower right after as many were removed.
