@@ -191,7 +191,9 @@ impl Comparison {
             let by = if line.sides.more_is_better { 1.0 - change.ratio } else { change.ratio - 1.0 };
             let said =
                 || format!("{}: {} is {} worse: {}", workload.name, line.label, percent(by), unpaired::figures(change));
-            (*verdict == Verdict::Slower && by >= fraction).then(said)
+            // Whoever asks for less than the margin is told of what the margin calls negligible.
+            let is_shown = matches!(verdict, Verdict::Slower | Verdict::Negligible) && !change.is_better;
+            (is_shown && by >= fraction).then(said)
         };
         let is_judged = !all.is_empty() || !broken.is_empty();
         is_judged.then(|| broken.into_iter().chain(all.iter().filter_map(worse)).collect())

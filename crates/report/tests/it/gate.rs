@@ -153,6 +153,24 @@ fn what_keeps_less_in_a_power_cut_is_worse() {
     assert_eq!(worse(cut(Grade::A, 0.0), searched), [""; 0]);
 }
 
+/// A real loss of 1.5 % had passed a gate of 1 %: it is below the 3 % that the studies call negligible.
+#[test]
+fn a_loss_below_the_margin_is_worse_where_less_is_asked() {
+    let side = |factor: f64, hour: f64| {
+        let values = [1000.0, 1001.0, 999.0, 1000.5];
+        let rows = vec![Row::new("ext4", &values), Row::new("xfs", &values.map(|value| value * factor))];
+        let mut contents = fixture::contents(&Table { rows, ..fixture::filesystems_and_buffers() });
+        contents.study.created += hour * 3600.0;
+        input(contents)
+    };
+    let worse = |factor: f64, fraction: f64| {
+        let compared = Comparison::of(&side(1.0, 0.0), &side(factor, 1.0)).expect("both ran on the host");
+        compared.gate(fraction).worse.expect("verdicts").len()
+    };
+    assert_eq!([0.01, 0.02].map(|fraction| worse(0.985, fraction)), [1, 0]);
+    assert_eq!(worse(1.015, 0.0), 0, "it is better");
+}
+
 #[test]
 fn a_machine_reads_what_was_asked_and_answered() {
     let json = gate(without_xfs(1.0)).json();
