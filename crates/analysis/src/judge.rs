@@ -61,7 +61,7 @@ pub struct Share {
     pub name: String,
     /// Share of 1.
     pub share: f64,
-    /// The smallest and the largest without any one round; none where several terms are one.
+    /// The smallest and the largest without any one round; none where several terms are one, or two rounds are all.
     pub range: Option<(f64, f64)>,
     /// Best level over worst, less 1; none for an interaction.
     pub swing: Option<f64>,
@@ -348,7 +348,7 @@ impl Judgement {
         let terms = importance.terms.iter().map(|term| Share {
             name: term.factors.iter().map(|factor| short_factor(factor)).collect::<Vec<_>>().join(" × "),
             share: term.share,
-            range: Some(term.share_range),
+            range: term.share_range,
             swing: swing(&term.factors),
         });
         let mut shares: Vec<Share> = terms.collect();

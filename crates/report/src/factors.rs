@@ -103,7 +103,7 @@ impl Factor<'_> {
         Factor {
             name: short_factor(path),
             share: of_factor.map(|term| term.share),
-            range: of_factor.map(|term| term.share_range),
+            range: of_factor.and_then(|term| term.share_range),
             swing: part.judgement.swings.iter().find(|swing| swing.factor == path),
             is_condition: is_condition(path, part),
             is_crossed: part.judgement.interactions.iter().any(|found| turns_round(found, path)),

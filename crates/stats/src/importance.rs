@@ -35,8 +35,8 @@ pub struct Term {
     pub factors: Vec<String>,
     /// Share of the differences, 0 to 1.
     pub share: f64,
-    /// The smallest and largest share when each round is left out once.
-    pub share_range: (f64, f64),
+    /// The smallest and largest share when each round is left out once; none where nothing is left to tell noise by then.
+    pub share_range: Option<(f64, f64)>,
 }
 
 /// Why there are no shares.
@@ -124,7 +124,8 @@ fn named(observations: &Observations, whole: &Shares, without: &[Shares], approx
         let others = without.iter().map(|shares| shares.terms[index].1);
         let range = others.fold((*share, *share), |(low, high), share| (low.min(share), high.max(share)));
         let members = (0..factors.len()).filter(|factor| mask >> factor & 1 == 1);
-        Term { factors: members.map(|factor| factors[factor].0.clone()).collect(), share: *share, share_range: range }
+        let factors = members.map(|factor| factors[factor].0.clone()).collect();
+        Term { factors, share: *share, share_range: (!without.is_empty()).then_some(range) }
     };
     Importance {
         terms: whole.terms.iter().enumerate().map(term).collect(),
