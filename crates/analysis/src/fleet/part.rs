@@ -316,13 +316,15 @@ fn picks(figures: &Figures, candidates: &[usize], more_is_better: bool, alpha: f
         let means = others(place).into_iter().filter_map(|other| Some(ahead(other, *place)?.0));
         means.max_by(f64::total_cmp)
     };
+    let may_be_best = |place: &usize| others(place).into_iter().all(|other| most(*place, other) >= 0.0);
+    let mut members: Vec<usize> = candidates.iter().copied().filter(may_be_best).collect();
+    // With holes the one that is least behind may be shown to be worse than another, and the bound is that of who is named.
+    let from = if members.is_empty() { candidates } else { &members };
     let Some((pick, _)) =
-        candidates.iter().filter_map(|place| Some((*place, behind(place)?))).min_by(|a, b| a.1.total_cmp(&b.1))
+        from.iter().filter_map(|place| Some((*place, behind(place)?))).min_by(|a, b| a.1.total_cmp(&b.1))
     else {
         return (Vec::new(), None);
     };
-    let may_be_best = |place: &usize| others(place).into_iter().all(|other| most(*place, other) >= 0.0);
-    let mut members: Vec<usize> = candidates.iter().copied().filter(may_be_best).collect();
     members.sort_by_key(|place| *place != pick);
     let regret = others(&pick).into_iter().map(|other| most(other, pick)).fold(0.0, f64::max);
     (members, regret.is_finite().then(|| regret.exp_m1()))
@@ -346,4 +348,27 @@ fn ahead(rounds: &[Vec<Option<f64>>], candidates: &[usize], more_is_better: bool
 
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| stats::interval::mean(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs that share no host: the second is surely 1 % behind the first, which may be 2 % behind the third, as this may be
+    /// behind the second. The second is least behind, and its bound had been told of the first.
+    #[test]
+    fn the_bound_is_that_of_who_is_named() {
+        let strays = [-0.02, 0.02, -0.01, 0.01];
+        let round = |[first, second, third]: [Option<f64>; 3]| vec![vec![first, second, third]];
+        let of_second = (0..4).map(|_| round([Some(0.01), Some(0.0), None]));
+        let of_third = strays.map(|stray| round([Some(0.0), None, Some(0.02 + stray)]));
+        let of_both = strays.map(|stray| round([None, Some(0.02 + stray), Some(0.0)]));
+        let rounds = of_second.chain(of_third).chain(of_both).collect();
+        let figures = Figures { rounds, stalled: vec![false; 3] };
+        let (found, regret) = picks(&figures, &[0, 1, 2], true, 0.05);
+        assert_eq!(found, [0, 2]);
+        // 2 %, and t(0.9875, 3) = 4.1765 times 0.018257 over the root of 4.
+        let bound = (0.02_f64 + 4.176_534_8 * 0.018_257_4 / 2.0).exp_m1();
+        assert!(regret.is_some_and(|regret| (regret - bound).abs() < 1e-5), "{regret:?} and not {bound}");
+    }
 }
