@@ -10,6 +10,7 @@ use crate::row::Row;
 use crate::view::Part;
 use ledger::model::{Contents, Mode, Phase, Trial, TrialState};
 use stats::Verdict;
+use stats::interval::{rounds_for_half_width, t_quantile};
 use std::collections::BTreeSet;
 
 /// From a bound of this fraction on nothing is decided: the best may be a quarter better than what is chosen.
@@ -272,11 +273,11 @@ impl Part {
         }
         let now = self.judgement.half_width_max.filter(|half_width| *half_width > settings.precision)?;
         let needed = self.judgement.rounds_needed?;
-        // An interval's width goes with the root of the rounds.
-        let rounds = |half_width: f64| {
-            let share = settings.precision.ln_1p() / half_width.ln_1p();
-            more((needed as f64 * share * share).ceil() as usize, Some(half_width))
-        };
+        // The spread that takes so many rounds. Of few rounds intervals are wider than by the root of their number alone.
+        let (wanted, confidence) = (settings.precision.ln_1p(), settings.confidence);
+        let spread = wanted * (needed as f64).sqrt() / t_quantile(0.5 + confidence / 2.0, needed - 1);
+        let rounds =
+            |half_width: f64| more(rounds_for_half_width(spread, half_width.ln_1p(), confidence), Some(half_width));
         let is_of_use = |half_width: &f64| *half_width > settings.precision && *half_width < now;
         let coarser = HALF_WIDTHS.into_iter().filter(is_of_use).filter_map(rounds);
         let mut all: Vec<MoreRounds> = more(needed, Some(settings.precision)).into_iter().chain(coarser).collect();
