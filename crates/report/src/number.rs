@@ -217,6 +217,10 @@ pub fn ratio(value: f64) -> String {
 
 /// As [`ratio`] without the sign, for intervals.
 pub fn ratio_number(value: f64) -> String {
+    // Of what is next to nothing three places would leave one digit, or none.
+    if value > 0.0 && value < 0.01 {
+        return rounded(value, 2).to_string();
+    }
     let decimals = match value {
         value if value >= 100.0 => 0,
         value if value >= 10.0 => 1,
@@ -326,6 +330,16 @@ mod tests {
             ["3.3 %", "10.8 %", "3 %", "3 %", "0 %", "0.01 %", "100 %"]
         );
         assert_eq!([0.0, 0.000_413, 0.4149, 12.3].map(seconds), ["0 s", "0.00041 s", "0.41 s", "12 s"]);
+    }
+
+    /// A hundred transactions a second beside half a million were "0.000×".
+    #[test]
+    fn a_small_ratio_is_not_shown_as_nothing() {
+        assert_eq!(
+            [0.0002, 0.000_714, 0.0071, 0.0714, 0.0].map(ratio),
+            ["0.0002×", "0.00071×", "0.0071×", "0.071×", "0.000×"]
+        );
+        assert_eq!(ratio_with_interval(0.0002, 0.000_18, 0.000_23), "0.0002× (0.00018–0.00023)");
     }
 
     #[test]
