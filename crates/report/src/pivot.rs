@@ -50,6 +50,12 @@ impl Pivot<'_> {
     pub fn is_marked(&self) -> bool {
         self.rows.iter().flat_map(|(_, cells)| cells).any(|cell| cell.does_not_flush)
     }
+
+    /// Whether a mean of it is arithmetic: of a count that is 0 in a round, and not in all.
+    pub fn has_arithmetic(&self) -> bool {
+        let mut ours = self.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
+        ours.any(|ours| ours.min <= 0.0 && ours.mean != ours.min)
+    }
 }
 
 impl Pivot<'_> {
@@ -135,8 +141,12 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
     let ours = |scenarios: &[(usize, &Scenario)]| {
         let is_claimed = scenarios.iter().any(|(_, scenario)| scenario.primary_metric == table.metric);
         let columns: Vec<usize> = scenarios.iter().map(|(index, _)| *index).collect();
-        let found = by_round(&values, &columns, if is_claimed { Zero::Stall } else { Zero::Count });
-        centre(found, contents.study.analysis.confidence)
+        let zero = if is_claimed { Zero::Stall } else { Zero::Count };
+        let found = by_round(&values, &columns, zero);
+        let mean = figure::mean(&found, zero);
+        let centre = centre(found, contents.study.analysis.confidence)?;
+        // Of a count that is 0 in a round the geometric mean would be 0, whatever it is in the others.
+        Some(if centre.min > 0.0 { centre } else { Centre { mean, low: mean, high: mean, ..centre } })
     };
     let published = |row: &str, column: &str| {
         let (_, cells) = table.published.iter().find(|(name, _)| name == row)?;

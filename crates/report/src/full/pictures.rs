@@ -91,7 +91,9 @@ fn dagger_note(is_marked: bool) -> String {
 /// A table of the study as a picture.
 pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<Block> {
     let picture = chart::levels::draw(&format!("levels-{i}"), pivot)?;
-    let caption = format!("Geometric means over rounds with their {} intervals.", percent(confidence));
+    let arithmetic =
+        if pivot.has_arithmetic() { ", or of a count that is 0 in a round its arithmetic mean" } else { "" };
+    let caption = format!("Geometric means over rounds with their {} intervals{arithmetic}.", percent(confidence));
     let left_out = chart::levels::left_out(pivot);
     let chart = Chart::new(picture, format!("{caption}{left_out}{}", dagger_note(pivot.is_marked())));
     Some(Block::Charts(Layout::Below, vec![chart]))

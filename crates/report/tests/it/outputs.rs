@@ -160,6 +160,31 @@ fn a_study_gets_the_tables_that_it_asks_for() {
     assert!(text.contains("No run has transaction per second so far") && !text.contains("Median over"), "{text}");
 }
 
+/// Twelve deadlocks in each round but one were drawn as a mean of 0.
+#[test]
+fn the_picture_of_a_count_that_is_0_in_a_round_has_its_mean() {
+    let mut input = fixture::published();
+    let contents = &mut input.contents;
+    contents.metrics.insert("deadlocks".into(), Metric::new("deadlocks", "1", Direction::Less));
+    let first: Vec<i64> = contents.trials.iter().filter(|trial| trial.round == 0).map(|trial| trial.id).collect();
+    for run in &mut contents.runs {
+        run.metrics.insert("deadlocks".into(), if first.contains(&run.trial) { 0.0 } else { 12.0 });
+    }
+    contents.study.tables.push(ledger::model::TableRecord {
+        title: "Deadlocks".into(),
+        workload: "oltp".into(),
+        metric: "deadlocks".into(),
+        rows: "workload.oltp.cache_size".into(),
+        columns: "storage.filesystem".into(),
+        only: Vec::new(),
+        source: String::new(),
+        published: Vec::new(),
+    });
+    let page = report::html(&input);
+    assert!(page.contains("128M, ext4: 10.0, 6 rounds"), "five of six rounds had 12");
+    assert!(page.contains("or of a count that is 0 in a round its arithmetic mean"), "and it is said");
+}
+
 #[test]
 fn one_of_each_is_no_plural() {
     let mut table = fixture::filesystems_and_buffers();
