@@ -3,7 +3,7 @@
 //! The situations are `analysis::advice`. Whoever is named is called as the short answer's table calls it.
 
 use crate::flushing::Marked as _;
-use crate::number::{about, percent, percent_rounded_up, ratio, rounded};
+use crate::number::{about, percent, percent_rounded_up, ratio, rounded, times_at_most};
 use crate::words::{NAMES_MAX, and_list, best, better, good, is_speed, one_or_more, or_list, some_of, with_factor};
 use crate::{answer, failed, safety, tails, tuning};
 use analysis::advice::{Advice, MoreRounds};
@@ -74,7 +74,7 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             format!("Too early to choose: {pick} was picked, and new rounds show {better} to be better.")
         }
         (Advice::Open { bound }, choice) => {
-            let best = format!("the best may be {} times as {} as", rounded(1.0 + bound, 2), good(&part.metric));
+            let best = format!("the best may be {} times as {} as", times_at_most(1.0 + bound), good(&part.metric));
             match choice {
                 None => format!("Too early to choose: {best} {who}, which was ahead."),
                 Some(choice) => format!("Too early to choose by {}: {best} what was ahead.", and_list(&choice.names())),

@@ -3,7 +3,7 @@
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default, interval_words};
 use crate::flushing::Marked;
 use crate::input::Input;
-use crate::number::{percent, percent_rounded_up, ratio, rounded};
+use crate::number::{percent, percent_rounded_up, ratio, times_at_most};
 use crate::words::{NAMES_MAX, Words as _, and_list, good, quantity_of, some_of, with_factor};
 use crate::{
     advice, bench, ceilings, errors, factors, failed, faults, health, limits, safety, screening, tails, tuning, why,
@@ -242,7 +242,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
 
 /// A bound so wide that it says nothing as a percentage.
 fn too_few(bound: f64, part: &Part) -> String {
-    let times = rounded(1.0 + bound, 2);
+    let times = times_at_most(1.0 + bound);
     format!("Too few rounds to pick: the true best could be up to {times} times as {}.", good(&part.metric))
 }
 

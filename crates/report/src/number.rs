@@ -205,6 +205,12 @@ pub fn percent_at_most(fraction: f64) -> String {
     format!("{} %", rounded(steps * step, 2))
 }
 
+/// How many times as much at most, two digits and never less than it is: 1.74 is 1.8.
+pub fn times_at_most(times: f64) -> f64 {
+    let step = 10f64.powf(times.log10().floor() - 1.0);
+    rounded((times / step - 1e-9).ceil() * step, 2)
+}
+
 /// A short time to two digits: "0.41 s", "12 s".
 pub fn seconds(seconds: f64) -> String {
     format!("{} s", rounded(seconds, 2))
@@ -329,6 +335,7 @@ mod tests {
             [0.0324, 0.108, 0.0300, 0.029_99, 0.0, 1e-9, 0.9996].map(percent_rounded_up),
             ["3.3 %", "10.8 %", "3 %", "3 %", "0 %", "0.01 %", "100 %"]
         );
+        assert_eq!([1.74, 1.053, 2.0, 9.91, 12.34, 123.0].map(times_at_most), [1.8, 1.1, 2.0, 10.0, 13.0, 130.0]);
         assert_eq!([0.0, 0.000_413, 0.4149, 12.3].map(seconds), ["0 s", "0.00041 s", "0.41 s", "12 s"]);
     }
 

@@ -162,7 +162,7 @@ fn it_is_too_early() {
     check(
         &study(rows),
         expect![[r#"
-            Too early to choose: the best may be 1.7 times as fast as xfs, which was ahead.
+            Too early to choose: the best may be 1.8 times as fast as xfs, which was ahead.
             transactions per second  mean, 1/s  95 % interval  against the first  after a power cut
             xfs                            934      622–1,400                  1  keeps all
             ext4 (baseline)                906      604–1,360  0.97× (0.54–1.74)  keeps all
