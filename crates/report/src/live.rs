@@ -83,9 +83,13 @@ fn ratio_by_rounds(rounds: &[Vec<Option<f64>>], pair: (usize, usize), confidence
     }
 }
 
-/// The logarithm of the first column over the second one, of each of `rounds[round][scenario]` that has both; a run that stalled has no ratio.
+/// The logarithm of the first column over the second one, of each of `rounds[round][scenario]` that has both; none at all where one of them
+/// stalled: the other rounds alone would make it as fast as it is when it runs.
 pub fn log_ratios(rounds: &[Vec<Option<f64>>], (a, b): (usize, usize)) -> Vec<f64> {
-    let value =
-        |round: &Vec<Option<f64>>, index: usize| round.get(index).copied().flatten().filter(|value| *value > 0.0);
+    let value = |round: &Vec<Option<f64>>, index: usize| round.get(index).copied().flatten();
+    let stalls = |round: &Vec<Option<f64>>| [a, b].iter().any(|of| value(round, *of).is_some_and(|value| value <= 0.0));
+    if rounds.iter().any(stalls) {
+        return Vec::new();
+    }
     rounds.iter().filter_map(|round| Some((value(round, a)? / value(round, b)?).ln())).collect()
 }

@@ -101,6 +101,10 @@ fn a_study_under_way_shows_ratios_to_the_baseline_round_by_round() {
     let shown = report::live(&scenarios, &stalled, 0.95, (80, 24));
     let place = |name: &str| shown.find(name).expect("it is shown");
     assert!(place("disk") < place("memory"), "who stalled is not the fastest: {shown}");
+    // Three times as fast as the other when it runs, beside a mean of 0.
+    let stalled = [[Some(100.0), Some(300.0)].to_vec(), [Some(100.0), Some(0.0)].to_vec()];
+    let shown = report::live(&scenarios, &stalled, 0.95, (80, 24));
+    assert!(shown.contains("baseline") && !shown.contains('×'), "who stalled has no ratio: {shown}");
 }
 
 #[test]
