@@ -19,6 +19,7 @@ use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
 use observe::metric::Metric;
 use observe::safety::Grade;
+use stats::Verdict;
 use stats::hosts::OverHosts;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -175,7 +176,7 @@ impl FleetReport {
             .column(head("a further host"), |(_, row)| cell(row.against.as_ref().and_then(further)))
             .column(head("hosts differ by"), |(_, row)| cell(row.against.as_ref().and_then(differ)))
             .column(head("ahead on"), |(place, row)| cell(may_be_ahead(row).then(|| ahead(*place))))
-            .words("verdict", |(place, row)| verdict(row, (is_baseline(*place), self.fleet.is_sample())));
+            .words("verdict", |(place, row)| verdict(row, &part.metric, (is_baseline(*place), self.fleet.is_sample())));
         table.table().without_empty_columns()
     }
 
@@ -359,8 +360,10 @@ fn power_cuts(part: &FleetPart) -> Option<String> {
     (!each.is_empty()).then(|| format!("After a power cut, on the host that lost most: {}.", each.join("; ")))
 }
 
-fn verdict(scenario: &OfFleet, (is_baseline, is_sample): (bool, bool)) -> String {
+fn verdict(scenario: &OfFleet, metric: &Metric, (is_baseline, is_sample): (bool, bool)) -> String {
     let of_stats = || match scenario.against.as_ref().map(|found| found.verdict) {
+        Some(Some(Verdict::Faster)) => better(metric).into(),
+        Some(Some(Verdict::Slower)) => worse(metric).into(),
         Some(Some(verdict)) => verdict.words().to_string(),
         Some(None) if is_sample => "too few hosts".into(),
         Some(None) => "too few rounds".into(),

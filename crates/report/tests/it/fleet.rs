@@ -112,6 +112,16 @@ fn a_sample_speaks_of_a_further_machine() {
     assert!(pictures.all(|picture| !picture.contains("NaN")), "the page's script knows the word, no picture has it");
 }
 
+/// The table had "faster" beside a sentence with "better".
+#[test]
+fn what_is_no_speed_is_better_and_not_faster() {
+    let mut contents = fleet(&EIGHT);
+    contents.metrics.get_mut("transactions_per_second").expect("the figure").unit = "points".into();
+    let said = said(&contents);
+    check(&said, &["it is the best of the 3 scenarios", "% better than ext4"]);
+    assert!(!said.contains("faster") && !said.contains("slower"), "{said}");
+}
+
 #[test]
 fn three_hosts_are_these_hosts_only() {
     let contents = fleet(&EIGHT[..3]);
