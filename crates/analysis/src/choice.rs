@@ -15,6 +15,8 @@ pub struct Choice {
     pub conditions: Vec<String>,
     /// One for each combination of their levels, in plan order.
     pub picks: Vec<Pick>,
+    /// Label → "at most this fraction behind the best of its condition"; none of who stands alone there, or may not be picked.
+    pub regrets: BTreeMap<String, f64>,
     /// Levels of the conditions under which nothing may be picked: all failed there, or stalled, or are not measured yet.
     pub without: Vec<Vec<String>>,
     /// Whether the same levels of the other factors are picked under each condition, and there is a pick under each.
@@ -99,13 +101,21 @@ pub fn choice(
         }
     };
     let picks: Vec<Pick> = groups.iter().map(pick).collect();
+    let regrets = groups.iter().flat_map(Group::regrets).collect();
     let names: BTreeSet<&str> = picks.iter().map(|pick| pick.name.as_str()).collect();
     let mut in_plan: Vec<&Row> = all.to_vec();
     in_plan.sort_by_key(|row| row.index);
     let has_no_pick = |levels: &Vec<String>| groups.iter().all(|group| group.levels != *levels);
     let without = each_once(in_plan.into_iter().map(given).filter(has_no_pick));
     let is_alike = if confirmations.is_empty() { common.is_some() } else { names.len() == 1 };
-    Some(Choice { is_same: is_alike && without.is_empty(), without, is_empty: own.len() < 2, picks, conditions })
+    Some(Choice {
+        is_same: is_alike && without.is_empty(),
+        without,
+        is_empty: own.len() < 2,
+        picks,
+        regrets,
+        conditions,
+    })
 }
 
 /// Scenarios under one condition.
@@ -122,6 +132,12 @@ impl Group<'_> {
         let logarithms = |row: &&Row| row.values.iter().map(|value| value.map(|value| sign * value.ln())).collect();
         let values: Vec<Vec<Option<f64>>> = self.rows.iter().map(logarithms).collect();
         self.found = stats::best_set(&values, alpha);
+    }
+
+    /// Each row's label with how far it is behind the best at most, where that is known.
+    fn regrets(&self) -> impl Iterator<Item = (String, f64)> {
+        let all = self.found.iter().flat_map(|found| self.rows.iter().zip(&found.regret));
+        all.filter(|(_, regret)| regret.is_finite()).map(|(row, regret)| (row.label.clone(), regret.exp_m1()))
     }
 
     /// Indices of those that may be the best: all where nothing can be compared.

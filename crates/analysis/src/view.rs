@@ -153,6 +153,22 @@ impl Part {
         )
     }
 
+    /// How far a scenario is at most behind the best of those that it competes with, under its own conditions of the load, as a fraction; none where
+    /// that is not known.
+    pub fn regret_of(&self, row: &Row) -> Option<f64> {
+        let regrets = self.choice.as_ref().map_or(&self.judgement.regrets, |choice| &choice.regrets);
+        regrets.get(&row.label).copied()
+    }
+
+    /// Labels that can't be ruled out as the best; where there are conditions, of each.
+    pub fn best_set(&self) -> Vec<String> {
+        match &self.choice {
+            Some(choice) if choice.is_empty => Vec::new(),
+            Some(choice) => choice.picks.iter().flat_map(|pick| pick.best_set.clone()).collect(),
+            None => self.judgement.best_set.clone(),
+        }
+    }
+
     /// The safest class that a measured scenario competes in.
     pub fn safest(&self) -> Option<Class> {
         self.measured().filter(|row| !row.control).filter_map(|row| row.competes_in).min()

@@ -82,7 +82,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "pick": part.pick().filter(|_| !is_empty).map(|row| &row.label),
         "conditions": part.choice.as_ref().map(|choice| &choice.conditions),
         "picks": part.choice.as_ref().filter(|_| !is_empty).map(|choice| choice.picks.iter().map(pick_json).collect::<Vec<_>>()),
-        "best_set": part.judgement.best_set,
+        "best_set": part.best_set(),
         "scenarios": part.rows.iter().map(|row| row_json(row, part, input)).collect::<Vec<_>>(),
         "notes": notes::of_part(part, input).iter().map(note_json).collect::<Vec<_>>(),
         "claims": claims(&part.judgement.claims),
@@ -208,7 +208,7 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
         row.stalls.map(|stalls| json!({ "stalled_runs": stalls.runs, "runs": stalls.of })),
         Some(json!({
             "health": health_json(&row.health), "failed": row.failed, "failure": input.view().failure_of(&row.label),
-            "behind_best_at_most": part.judgement.regrets.get(&row.label),
+            "behind_best_at_most": part.regret_of(row),
         })),
     ];
     let objects = all.into_iter().flatten().filter_map(|fields| fields.as_object().cloned());

@@ -84,7 +84,7 @@ pub fn scenarios(i: usize, part: &Part, view: &View) -> Block {
         .figures("max", |row| row.centre.map(|centre| centre.max), number)
         .figures("vs baseline", |row| claim(row).map(|claim| claim.ratio), ratio_precise)
         .column(word_head("verdict"), verdict)
-        .figures("at most behind the best", |row| part.judgement.regrets.get(&row.label).copied(), percent_rounded_up)
+        .figures("at most behind the best", |row| part.regret_of(row), percent_rounded_up)
         .wrapped("after a power cut", power_cut)
         .when(with_flushes, |table| {
             table.figures("flushes per commit", |row| row.flushing.as_ref().map(Flushing::per_commit), figure)

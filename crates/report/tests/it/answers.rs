@@ -407,6 +407,13 @@ fn a_rate_is_not_picked() {
     assert_eq!(json["conditions"], serde_json::json!(["workload.http-load.rate"]));
     assert_eq!(json["pick"], "http-load · xfs · rate=200");
     assert_eq!(json["picks"][1]["pick"], "http-load · xfs · rate=300");
+    // It had been "at most 101 % behind" what is asked for less.
+    let input = fixture::input(&by_rate(&levels));
+    let behind = |label: &str| fixture::row_of_json(&input, label)["behind_best_at_most"].as_f64();
+    assert_eq!(behind("http-load · xfs · rate=300"), Some(0.0));
+    assert!(behind("http-load · ext4 · rate=300").is_some_and(|behind| (0.1..0.12).contains(&behind)));
+    let best = ["http-load · xfs · rate=200", "http-load · xfs · rate=300"];
+    assert_eq!(json["best_set"], serde_json::json!(best));
 }
 
 #[test]
