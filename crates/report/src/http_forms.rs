@@ -7,6 +7,7 @@ use crate::document::printable;
 use crate::input::{Counting, Error};
 use ledger::model::{Contents, RunDetail, RunRow};
 use observe::latency::Latency;
+use observe::metric::BEFORE_FLUSH;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -84,6 +85,12 @@ impl Done<'_> {
         self.run.seconds.max(f64::MIN_POSITIVE)
     }
 
+    /// Bytes by their rate, which is of the time without the flush that ends a turn; that of right answers is of a turn's whole time.
+    fn bytes(&self, rate: &str) -> Option<f64> {
+        let flush_seconds = self.figure(BEFORE_FLUSH).and_then(|_| self.figure("turn_flush_seconds")).unwrap_or(0.0);
+        Some(self.figure(rate)? * (self.seconds() - flush_seconds).max(0.0))
+    }
+
     /// Right answers; in older files, which know no others, whole ones.
     fn right(&self) -> Option<f64> {
         self.figure("requests_per_second").map(|rate| (rate * self.seconds()).round())
@@ -145,8 +152,7 @@ fn httperf(done: &Done, out: &mut String) {
     );
     let _ =
         write!(out, "Request rate: {} req/s ({} ms/req)\nRequest size [B]: -\n\n", rate(requests), period(requests));
-    let received = done.figure("received_bytes_per_second").map(|rate| rate * seconds);
-    let content = done.figure("body_bytes_per_second").map(|rate| rate * seconds);
+    let [received, content] = ["received_bytes_per_second", "body_bytes_per_second"].map(|rate| done.bytes(rate));
     let status = |class: u8| format!("{class}xx={}", whole(done.figure(&format!("status_{class}xx"))));
     let _ = write!(
         out,
@@ -212,7 +218,7 @@ fn reply_rate(series: Option<&Vec<f64>>) -> String {
 /// A fetch is a right answer; http_load's bytes are those of bodies.
 fn http_load(done: &Done, out: &mut String) {
     let (seconds, fetches) = (done.seconds(), done.right());
-    let bytes_per_second = done.figure("body_bytes_per_second");
+    let bytes = done.bytes("body_bytes_per_second");
     // In an open loop the server decides how many there are at a time; what it came to is not recorded.
     let is_open = ["rate", "speed"].iter().any(|name| done.settings[*name].as_f64().is_some_and(|rate| rate > 0.0));
     let parallel = done.connections_max().filter(|_| !is_open).zip(done.figure("requests")).map(|(a, b)| a.min(b));
@@ -221,11 +227,11 @@ fn http_load(done: &Done, out: &mut String) {
         "{} fetches, {} max parallel, {} bytes, in {} seconds\n{} mean bytes/connection\n{} fetches/sec, {} bytes/sec\n",
         whole(fetches),
         whole(parallel),
-        whole(bytes_per_second.map(|rate| rate * seconds)),
+        whole(bytes),
         six_digits(seconds),
-        shown(share(bytes_per_second.map(|rate| rate * seconds), fetches), six_digits),
+        shown(share(bytes, fetches), six_digits),
         shown(fetches.map(|fetches| fetches / seconds), six_digits),
-        shown(bytes_per_second, six_digits)
+        shown(bytes.map(|bytes| bytes / seconds), six_digits)
     );
     for (name, latency) in [("msecs/connect", "connect"), ("msecs/first-response", "first byte")] {
         let Some(latency) = done.detail.latencies.get(latency).filter(|latency| latency.count() > 0) else { continue };

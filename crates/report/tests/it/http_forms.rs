@@ -162,6 +162,26 @@ fn http_load() {
     .assert_eq(&report(&contents, &detail, HttpForm::HttpLoad));
 }
 
+/// Turns of 10 s with a flush of 2.5 s: bodies of 100 bytes were told to have 125.
+#[test]
+fn the_flush_that_ends_a_turn_brings_no_bytes() {
+    let (plain, detail) = with_lives_and_classes();
+    let mut charged = plain.clone();
+    for run in &mut charged.runs {
+        let answers = run.metrics["requests_per_second"] * run.seconds;
+        let figures = [
+            ("before_flush", answers / 10.0),
+            ("turn_flush_seconds", 2.5),
+            ("received_bytes_per_second", 190.0 * answers / 10.0),
+            ("body_bytes_per_second", 100.0 * answers / 10.0),
+        ];
+        run.metrics.extend(figures.map(|(name, value)| (name.into(), value)));
+    }
+    for form in [HttpForm::HttpLoad, HttpForm::Httperf] {
+        assert_eq!(report(&charged, &detail, form), report(&plain, &detail, form));
+    }
+}
+
 #[test]
 fn http_load_of_an_open_loop_without_answers() {
     let mut contents = made("http-load");
