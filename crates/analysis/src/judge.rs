@@ -44,14 +44,25 @@ pub struct Judgement {
     pub drift: Option<Drift>,
     /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
     pub steps: Vec<(usize, f64)>,
-    /// Who moved against the baseline while the study ran, and by what fraction: then not all moved together.
-    pub apart: Vec<(String, f64)>,
+    /// Who moved against the baseline while the study ran: then not all moved together.
+    pub apart: Vec<Moved>,
     /// Outliers among trials: label and round.
     pub outliers: Vec<(String, Outlier)>,
     /// Half the width of the family's widest interval, as a fraction.
     pub half_width_max: Option<f64>,
     /// Rounds that the wanted precision would take at this spread.
     pub rounds_needed: Option<usize>,
+}
+
+/// A scenario that moved against the baseline while the study ran.
+#[derive(Debug, Clone)]
+pub struct Moved {
+    /// Its label.
+    pub label: String,
+    /// By what fraction.
+    pub change: f64,
+    /// Whether that is so sure that it is said where nothing else points to it.
+    pub is_sure: bool,
 }
 
 /// A factor's part in the variation.
@@ -204,13 +215,17 @@ fn steps(observations: &Observations) -> Vec<(usize, f64)> {
 }
 
 /// Each scenario, and the control, against the baseline over the rounds that both have.
-fn apart(observations: &Observations) -> Vec<(String, f64)> {
+fn apart(observations: &Observations) -> Vec<Moved> {
     let cells = &observations.cells;
     let Some(baseline) = cells.iter().position(|cell| cell.baseline && !cell.control) else { return Vec::new() };
     let others = (0..cells.len()).filter(|cell| *cell != baseline);
     let moved = others.filter_map(|cell| {
         let differences = observations.differences(&observations.pair(cell, baseline));
-        Some((cells[cell].label.clone(), stats::drift::moved(&differences, cells.len() - 1)?))
+        let moved = |among: usize| stats::drift::moved(&differences, among);
+        let change = moved(cells.len() - 1)?;
+        // At a tenth of the level.
+        let is_sure = moved(10 * (cells.len() - 1)).is_some();
+        Some(Moved { label: cells[cell].label.clone(), change, is_sure })
     });
     moved.collect()
 }

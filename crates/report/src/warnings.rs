@@ -12,7 +12,7 @@ use crate::number::{about, figure, percent, percent_signed, ratio_precise, span}
 use crate::words::{Words as _, first_of, one_or_more, some_of};
 use analysis::changed::Changed;
 use analysis::claim::Claim;
-use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::judge::{Moved, ROUNDS_FOR_CLAIMS};
 use analysis::looks::Answer;
 use analysis::view::{Part, View};
 use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Session};
@@ -313,9 +313,13 @@ fn moved_together(part: &Part) -> Option<Warning> {
             brief: None,
         })
     });
-    let apart: Vec<(String, f64)> =
-        part.judgement.apart.iter().filter(|(_, change)| is_news(*change)).cloned().collect();
-    of_all.map(|warning| if apart.is_empty() { warning } else { runs::apart(part, &warning, &apart) })
+    // Of many scenarios the mean hardly moves with one.
+    let is_told = |moved: &&Moved| is_news(moved.change) && (of_all.is_some() || moved.is_sure);
+    let apart: Vec<Moved> = part.judgement.apart.iter().filter(is_told).cloned().collect();
+    if apart.is_empty() {
+        return of_all;
+    }
+    Some(runs::apart(part, of_all.as_ref(), &apart))
 }
 
 fn outliers(part: &Part) -> Option<Warning> {

@@ -5,6 +5,7 @@ use crate::health::{UNSTEADY_MIN, is_worth_a_word, unsteady, without_disturbed};
 use crate::number::{figure, percent, percent_signed, span};
 use crate::words::{Words as _, some_of};
 use analysis::health::{Load, OTHER_DISK_MIN, OTHER_DISK_SHARE_MIN, mean, median};
+use analysis::judge::Moved;
 use analysis::row::Row;
 use analysis::view::{Part, View};
 use stats::Course;
@@ -23,6 +24,10 @@ const STEAL_MIN: f64 = 0.02;
 const OTHER_CORES_MIN: f64 = 0.5;
 const OTHER_CORES_SHARE_MIN: f64 = 0.25;
 
+/// What to do where some scenarios moved, and not all together.
+const APART: &str =
+    "Look at the chart of trials over time for the hour, and for what ran beside these alone; measure them again.";
+
 /// From these rounds on all scenarios were faster or slower, by a fraction.
 pub fn steps(part: &Part, steps: &[(usize, f64)]) -> Option<Warning> {
     let from = steps.iter().map(|(round, change)| {
@@ -38,16 +43,19 @@ pub fn steps(part: &Part, steps: &[(usize, f64)]) -> Option<Warning> {
     })
 }
 
-/// What is said of rounds that moved, where not all scenarios moved alike: these by a fraction against the baseline.
-pub fn apart(part: &Part, of_all: &Warning, moved: &[(String, f64)]) -> Warning {
+/// What is said of rounds that moved, or of the study, where not all scenarios moved alike: these by a fraction against the baseline.
+pub fn apart(part: &Part, of_all: Option<&Warning>, moved: &[Moved]) -> Warning {
     let baseline = part.judgement.cells.iter().find(|cell| cell.baseline && !cell.control);
     let baseline = baseline.map_or("the baseline", |cell| cell.label.as_str());
-    let named = moved.iter().map(|(label, change)| format!("{label} moved by {}", percent_signed(*change)));
+    let named = moved.iter().map(|moved| format!("{} moved by {}", moved.label, percent_signed(moved.change)));
     let unlike = format!("against {baseline}, {}", some_of(&named.collect::<Vec<_>>()));
     Warning {
-        seen: format!("{}; {unlike}", of_all.seen),
+        seen: match of_all {
+            Some(of_all) => format!("{}; {unlike}", of_all.seen),
+            None => format!("{}: while the study ran, {unlike}", part.workload),
+        },
         effect: "Not all were hit alike: comparisons are means of unlike rounds, and hold for no single moment.",
-        remedy: of_all.remedy,
+        remedy: of_all.map_or(APART, |of_all| of_all.remedy),
         brief: Some(format!("{unlike} while the study ran: what is compared is a mean of unlike rounds.")),
     }
 }

@@ -373,6 +373,20 @@ fn a_step_of_one_scenario_is_none_of_all() {
     assert!(!found[0].to_string().contains("Comparisons hold"), "{}", found[0]);
 }
 
+/// One of sixteen: the mean of all moved by a percent, and nobody was told.
+#[test]
+fn a_step_of_one_scenario_among_many_is_said() {
+    let pattern = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
+    let values =
+        |shift: usize| -> Vec<f64> { (0..8).map(|i| 1000.0 * (1.0 + 0.008 * pattern[(i * 3 + shift) % 8])).collect() };
+    let rows = (0..16).map(|number| Row::new(&format!("f{number}"), &values(number))).collect();
+    let mut table = Table { rows, ..table() };
+    table.rows[5].values[4..].iter_mut().flatten().for_each(|value| *value *= 0.85);
+    let warnings = export::json(&input(fixture::contents(&table), 30, |_, _| 1.0))["warnings"].to_string();
+    assert!(warnings.contains("oltp: while the study ran, against f0, f5 moved by −"), "{warnings}");
+    assert!(!warnings.contains("all scenarios together"), "{warnings}");
+}
+
 #[test]
 fn the_health_of_runs_is_on_paper_as_it_is_on_the_page() {
     let mut contents = fixture::contents(&table());
