@@ -85,8 +85,9 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
         several => of_several(several, view, room),
     };
     let mut list = Vec::new();
-    // What a study asks of its limits is its question; which of its scenarios is fastest stands in the whole report.
-    let (lead, table, left_out) = match limits::lead(view) {
+    // What a study asks of its limits is its question; which of its scenarios is fastest stands in the whole report. Where nothing has a
+    // figure, the answer is why.
+    let (lead, table, left_out) = match limits::lead(view).filter(|_| !parts.is_empty()) {
         Some(lead) => {
             list.extend(limits::how_sure(view));
             list.push(limits::what_would_change_it(view, |rounds| command(input, place, rounds, None)));

@@ -212,6 +212,19 @@ fn a_limit_of_a_workload_that_was_left_out_is_not_kept() {
     assert!(!alone.contains("p99 of the log"), "{alone}");
 }
 
+/// That all trials failed, and why, stood nowhere: it "was not measured", and "another machine, load or version" would change that.
+#[test]
+fn where_nothing_has_a_figure_it_is_said_why() {
+    let mut failed = Row::new("ext4", &[]);
+    failed.values = vec![None; 4];
+    let said = fixture::short(&input(vec![failed], &[limit(10_000.0, false)]));
+    let why =
+        "No trial finished and 4 failed: there is no answer. One failed with this: load: No space left on device.";
+    assert!(said.starts_with(why) && !said.contains("What would change it"), "{said}");
+    let begun = fixture::short(&input(vec![Row::new("ext4", &[])], &[limit(10_000.0, false)]));
+    assert!(begun.starts_with("No trial has finished yet: there is no answer."), "{begun}");
+}
+
 /// "latency microseconds p99 is at most 2.04 ms" is of two units.
 #[test]
 fn a_limit_without_a_title_is_called_by_its_metric_without_the_unit() {
