@@ -57,11 +57,18 @@ pub use trial_spec::Bench;
 use serde_json::{Map, Value};
 use settings::Setting;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A study's name as its text has it, whatever else is wrong there.
 pub fn name(text: &str) -> Option<String> {
     let (root, _) = document::parse(text);
     root.get("name")?.json().as_str().map(String::from)
+}
+
+/// Where it stands in the text, in bytes, with its quotes.
+pub fn place_of_name(text: &str) -> Option<Range<usize>> {
+    let (root, _) = document::parse(text);
+    root.get("name").filter(|node| node.json().is_string())?.span.clone()
 }
 
 /// A study file is text by hand: larger than this it is something else. Readers check before they read.

@@ -22,12 +22,12 @@ pub fn run(args: &InitArgs) -> Result<Status, Failure> {
         None => TEMPLATE.replace("NAME", &stem),
         Some(from) => {
             let (_, text) = crate::source::text(from)?;
-            if study::name(&text).is_none() {
+            let Some(place) = study::place_of_name(&text) else {
                 let error = anyhow!("`{from}` is no study: it has no `name = \"…\"`");
                 let hint = "`surefoot list studies` names those that are built in";
                 return Err(Failure::new(Status::BadStudy, error).hint(hint));
-            }
-            renamed(&text, &stem)
+            };
+            format!("{}\"{stem}\"{}", &text[..place.start], &text[place.end..])
         }
     };
     let mut file = std::fs::File::options().write(true).create_new(true).open(&path).map_err(|error| {
@@ -45,18 +45,4 @@ pub fn run(args: &InitArgs) -> Result<Status, Failure> {
     }
     println!("wrote {path}; edit it, then `surefoot plan {path}` and `surefoot run {path}`");
     Ok(Status::Answered)
-}
-
-/// A study's text under another name; the line that names it stands before all tables.
-fn renamed(text: &str, name: &str) -> String {
-    let is_name = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == "name");
-    let mut done = false;
-    let line = |line: &str| {
-        if done || !is_name(line) {
-            return format!("{line}\n");
-        }
-        done = true;
-        format!("name = \"{name}\"\n")
-    };
-    text.lines().map(line).collect()
 }

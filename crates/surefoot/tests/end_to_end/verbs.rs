@@ -268,6 +268,18 @@ fn a_study_begins_as_a_copy_of_a_built_in_one() {
     let text = std::fs::read_to_string(world.path().join("mine.toml")).expect("it was written");
     assert!(text.contains("\nname = \"mine\"\n") && text.contains("[[table]]"), "{text}");
     world.surefoot(&["plan", "mine.toml"]).says("mine: Which filesystem suits GT.M");
+    // Each copy had kept the name of what it was copied from, and so its results file.
+    let load = "[workload.null]\n";
+    for (name, text) in [
+        ("quoted", format!("\"name\" = 'theirs' # and so on\n{load}")),
+        ("marked", format!("\u{feff}name=\"theirs\"\r\n{load}")),
+        ("asked", format!("question = \"\"\"\nname = \"why\"\n\"\"\"\nname = \"theirs\"\n{load}")),
+    ] {
+        world.write("theirs.toml", text.clone());
+        world.surefoot(&["init", name, "--from", "theirs.toml"]).status(0);
+        let copy = std::fs::read_to_string(world.path().join(format!("{name}.toml"))).expect("it was written");
+        assert_eq!(copy, text.replace("'theirs'", "\"theirs\"").replace("theirs", name));
+    }
     world.surefoot(&["init", "other", "--from", "gtm-filesystem"]).status(2).says("did you mean the built-in study");
 }
 
