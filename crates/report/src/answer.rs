@@ -255,20 +255,23 @@ fn unsafe_but_faster(part: &Part) -> Option<String> {
     Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first, part)))
 }
 
-/// What bound the pick; and which others' figures are lower bounds, and why.
+/// What bound the pick; and which others' figures are lower bounds, or of what less is better upper ones, and why.
 fn bound_by(part: &Part) -> Option<String> {
     let pick = part.pick()?;
-    let of_pick = pick.ceiling.as_ref().and_then(|ceiling| ceilings::sentence(ceiling, &pick.marked()));
+    let of_pick =
+        pick.ceiling.as_ref().and_then(|ceiling| ceilings::sentence(ceiling, &pick.marked(), part.more_is_better));
     let rows: Vec<&Row> = part.measured().filter(|row| row.is_lower_bound() && row.label != pick.label).collect();
     let others: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
     let why = ceilings::why_lower_bound(rows.iter().filter_map(|row| row.ceiling.as_ref()));
+    let (bound, bounds) =
+        if part.more_is_better { ("a lower bound", "lower bounds") } else { ("an upper bound", "upper bounds") };
     let of_others = match others.as_slice() {
         [] => None,
-        [one] => Some(format!("The figure of {one} is a lower bound: {why}.")),
+        [one] => Some(format!("The figure of {one} is {bound}: {why}.")),
         all if all.len() > NAMES_MAX => {
-            Some(format!("The figures of {} other scenarios are lower bounds: {why}.", all.len()))
+            Some(format!("The figures of {} other scenarios are {bounds}: {why}.", all.len()))
         }
-        all => Some(format!("The figures of {} are lower bounds: {why}.", and_list(all))),
+        all => Some(format!("The figures of {} are {bounds}: {why}.", and_list(all))),
     };
     let said: Vec<String> = [of_pick, of_others].into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join(" "))

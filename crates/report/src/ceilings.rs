@@ -70,18 +70,19 @@ pub fn cell(ceiling: &Ceiling) -> String {
 }
 
 /// "xfs was bound by flushes: 61 % of the device's flushes (3,100 of 5,080 a second)."
-pub fn sentence(ceiling: &Ceiling, label: &str) -> Option<String> {
+pub fn sentence(ceiling: &Ceiling, label: &str, more_is_better: bool) -> Option<String> {
     let by = ceiling.by?;
     let reason = largest(ceiling).map_or_else(String::new, |(share, noun)| match share.of {
         Of::Cpus => format!(": {} of {noun}", share.words()),
         Of::BytesWritten | Of::BytesRead => format!(": {} of {noun} in sequence", share.words()),
         _ => format!(": {} of {noun} ({} of {} a second)", share.words(), figure(share.used), figure(share.limit)),
     });
-    let bound = if ceiling.is_lower_bound() { ", so that its figure is a lower bound" } else { "" };
+    let bound = if more_is_better { "a lower bound" } else { "an upper bound" };
+    let bound = if ceiling.is_lower_bound() { format!(", so that its figure is {bound}") } else { String::new() };
     Some(format!("{label} was bound by {}{reason}{bound}.", by.words()))
 }
 
-/// Why the figures of these are lower bounds.
+/// Why the figures of these are lower bounds, or of what less is better upper ones.
 pub fn why_lower_bound<'a>(ceilings: impl Iterator<Item = &'a Ceiling>) -> &'static str {
     let by: Vec<Option<By>> = ceilings.map(|ceiling| ceiling.by).collect();
     match (by.contains(&Some(By::Generator)), by.contains(&Some(By::RateMax))) {
@@ -110,23 +111,23 @@ mod tests {
         let ceiling = Ceiling { by: Some(By::Flushes), shares, rate_reached: None, missed: 0.0 };
         assert_eq!(cell(&ceiling), "flushes, 61 %");
         assert_eq!(
-            sentence(&ceiling, "xfs").expect("it is clear"),
+            sentence(&ceiling, "xfs", true).expect("it is clear"),
             "xfs was bound by flushes: 61 % of the device's flushes (610 of 1,000 a second)."
         );
         // Few flushes, which take long: of a log on another device, or one at a time.
         let by_time = Ceiling { shares: vec![of(Of::Flushes, 20.0, 1000.0)], ..ceiling };
         assert_eq!(
-            (&*cell(&by_time), sentence(&by_time, "xfs")),
+            (&*cell(&by_time), sentence(&by_time, "xfs", true)),
             ("flushes", Some("xfs was bound by flushes.".into()))
         );
         let unknown = Ceiling { by: None, shares: Vec::new(), rate_reached: None, missed: 0.0 };
-        assert_eq!((cell(&unknown).as_str(), sentence(&unknown, "xfs")), ("not clear", None));
+        assert_eq!((cell(&unknown).as_str(), sentence(&unknown, "xfs", true)), ("not clear", None));
         let generator = Ceiling { by: Some(By::Generator), shares: Vec::new(), rate_reached: None, missed: 0.0 };
         assert!(generator.is_lower_bound() && cell(&generator) == "the load generator");
         let capped = Ceiling { by: Some(By::RateMax), shares: Vec::new(), rate_reached: None, missed: 0.0 };
         assert_eq!(why_lower_bound([&capped].into_iter()), "no higher rate was tried");
         assert_eq!(
-            sentence(&capped, "xfs").expect("it is clear"),
+            sentence(&capped, "xfs", true).expect("it is clear"),
             "xfs was bound by the highest rate tried, `rate_max`, so that its figure is a lower bound."
         );
     }

@@ -60,7 +60,7 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> Option<Block> {
     let table = Columns::of(format!("ceilings-{i}"), &rows)
         .baseline(|(row, _)| row.baseline)
         .words("scenario", |(row, _)| row.marked())
-        .words("bound by", |(_, ceiling)| bound_words(ceiling));
+        .words("bound by", |(_, ceiling)| bound_words(ceiling, part.more_is_better));
     let table = of.into_iter().fold(table, |table, of| {
         let share = |ceiling: &Ceiling| ceiling.shares.iter().find(|share| share.of == of).map(share_cell);
         table.column(head(&of.words()), |(_, ceiling)| share(ceiling).unwrap_or_else(no_cell))
@@ -85,9 +85,10 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> Option<Block> {
     Some(details("Share of what there was", [Block::Note(note), Block::Table(table.table())]))
 }
 
-fn bound_words(ceiling: &Ceiling) -> String {
+fn bound_words(ceiling: &Ceiling, more_is_better: bool) -> String {
     let by = ceiling.by.map_or_else(|| "not clear".into(), |by| by.words());
-    if ceiling.is_lower_bound() { format!("{by} (at least)") } else { by }
+    let side = if more_is_better { "at least" } else { "at most" };
+    if ceiling.is_lower_bound() { format!("{by} ({side})") } else { by }
 }
 
 /// "61 % (610 of 1,000)".

@@ -3,14 +3,19 @@
 use crate::fixture::{self, Row, Table};
 use expect_test::expect;
 use ledger::model::Probe;
+use observe::metric::{Direction, Metric};
 use report::input::Input;
 use serde_json::json;
 
 /// ext4 flushes as fast as the device can; XFS's load generator has the one CPU that it can use.
 fn study() -> Input {
+    study_of(fixture::transactions())
+}
+
+fn study_of(metric: Metric) -> Input {
     let around = |level: f64| [0.97, 1.03, 0.99, 1.01, 1.02, 0.98].map(|noise| level * noise);
     let rows = vec![Row::new("ext4", &around(900.0)), Row::new("xfs", &around(1300.0))];
-    let mut input = fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() });
+    let mut input = fixture::input(&Table { workload: "oltp", metric, rows });
     let contents = &mut input.contents;
     for scenario in &mut contents.scenarios {
         scenario.settings["workload"] = json!({ "threads": 8, "driver_threads": 1 });
@@ -77,6 +82,21 @@ fn what_bound_the_pick_is_said_and_a_lower_bound_is_marked() {
         rate of the worst second    xfs vs ext4 (filesystem)  1.444    1.444–1.445  better        < 0.001       6
         Each figure is a family of claims of its own (Holm), one value a trial. Percentiles of speed are of its turns, or seconds.
     "#]].assert_eq(&report::terminal(&study(), 130, false));
+}
+
+/// As of an open loop whose generator can't keep up: "at most 900 s", it had said, "so that its figure is a lower bound".
+#[test]
+fn of_a_time_it_is_an_upper_bound() {
+    let study = || study_of(Metric::new("elapsed_seconds", "s", Direction::Less));
+    let whole = report::answer(&study()).join(" ");
+    assert!(whole.contains("The figure of xfs is an upper bound: the load generator was full."), "{whole}");
+    assert!(report::html(&study()).contains("the load generator (at most)"));
+    let mut full = study();
+    full.contents.runs.iter_mut().for_each(|run| {
+        run.metrics.insert("driver_cpu_cores".into(), 0.97);
+    });
+    let whole = report::answer(&full).join(" ");
+    assert!(whole.contains("ext4 was bound by the load generator, so that its figure is an upper bound."), "{whole}");
 }
 
 #[test]
