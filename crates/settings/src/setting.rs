@@ -171,7 +171,8 @@ impl Kind {
                 format!("a time from {min} to {max}, in us, ms, s, min or h, like \"30s\" or \"1h 30min\"")
             }
             Kind::Percent { min, max } => {
-                format!("a share from {} to {}", format_percent(min), format_percent(max))
+                let (min, max) = (format_percent(min), format_percent(max));
+                format!("a share from {min} to {max}, like \"{max}\"")
             }
             Kind::Integer { min, max: i64::MAX } => format!("a whole number of {min} or more"),
             Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),

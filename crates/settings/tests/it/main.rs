@@ -100,7 +100,7 @@ fn what_is_allowed_is_said_in_words() {
     let expected = [
         "a size from 1KiB to 4KiB, like \"4GiB\"",
         "a time from 500ms to 1min, in us, ms, s, min or h, like \"30s\" or \"1h 30min\"",
-        "a share from 0% to 95%",
+        "a share from 0% to 95%, like \"95%\"",
         "a whole number from -1 to 3",
         "a number from 0 to 1",
         "one of a, b",

@@ -35,7 +35,7 @@ precision = "3"
             11:8 `storage.size` can't be 5 | expected a size of 1B or more, with its unit, like "4GiB"
             13:11 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
             16:14 `design.rounds_max` (2) is below `design.rounds_min` (9) | at least rounds_min
-            17:13 `design.precision` can't be "3" | expected a share from 0.1% to 100%
+            17:13 `design.precision` can't be "3" | expected a share from 0.1% to 100%, like "100%"
         "#]],
     );
 }
