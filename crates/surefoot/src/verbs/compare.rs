@@ -74,7 +74,7 @@ fn limit(change: &str) -> Result<f64, Failure> {
     let fraction = number.and_then(|number| number.trim().parse::<f64>().ok()).map(|percent| percent / 100.0);
     fraction.filter(|fraction| (0.0..1.0).contains(fraction)).ok_or_else(|| {
         let error = anyhow!("`--fail-on {change}` names no change");
-        Failure::new(Status::BadStudy, error).hint("write it as --fail-on \"slower by 5 %\"")
+        Failure::new(Status::BadStudy, error).hint("write it as --fail-on \"slower by 5 %\", with less than 100 %")
     })
 }
 
@@ -111,7 +111,8 @@ mod tests {
         for bad in
             ["", "slower", "slower by 5", "faster by 5 %", "slower by -1 %", "slower by NaN %", "slower by 100 %"]
         {
-            assert!(limit(bad).is_err(), "{bad}");
+            let said = limit(bad).expect_err(bad).render(false);
+            assert!(said.contains("--fail-on \"slower by 5 %\", with less than 100 %"), "{said}");
         }
     }
 }
