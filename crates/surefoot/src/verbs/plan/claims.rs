@@ -45,10 +45,13 @@ fn families(plan: &Plan) -> Vec<Family> {
 pub fn lines(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = families(plan).iter().map(in_words).collect();
     if !lines.is_empty() {
-        let [confidence, margin] =
-            [plan.design.confidence, plan.design.margin].map(|share| format_percent(share).replace('%', " %"));
+        // Half of the level is a first answer's; what is left is for those after more rounds.
+        let (all, margin) = (plan.design.confidence, plan.design.margin);
+        let [all, first, margin] =
+            [all, (1.0 + all) / 2.0, margin].map(|share| format_percent(share).replace('%', " %"));
         lines.push(format!(
-            "at {confidence}, corrected together (Holm) in each workload; a difference below {margin} does not matter"
+            "at {all} over all answers ({first} in a first one), corrected together (Holm) in each workload; a difference below {margin} does \
+             not matter"
         ));
     }
     lines
