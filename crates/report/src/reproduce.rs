@@ -23,7 +23,7 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
     let _ = writeln!(script, "# workload {} with these settings:", printable(&found.workload));
     let settings = serde_json::to_string_pretty(&found.settings).unwrap_or_default();
     for line in settings.lines() {
-        let _ = writeln!(script, "#   {line}");
+        let _ = writeln!(script, "#   {}", printable(line));
     }
     for line in commands.iter().flat_map(|command| command.lines()) {
         let _ = writeln!(script, "{}", printable(line));

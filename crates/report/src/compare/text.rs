@@ -59,7 +59,7 @@ impl Comparison {
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         for (line, name) in lines.iter().zip(&names) {
             let gap = " ".repeat(widest - name.chars().count());
-            let [a, b] = line.means();
+            let [a, b] = line.means().map(|mean| printable(&mean));
             let figures = line.change.map_or_else(String::new, |change| format!("{}  ", unpaired::figures(&change)));
             let _ = writeln!(out, "{}{gap}  {a} → {b}  {figures}{}", printable(name), line.verdict(&self.level));
         }

@@ -27,7 +27,7 @@ impl History {
 fn table(out: &mut String, series: &Series) {
     let changes = series.changes();
     for workload in series.workloads() {
-        let _ = writeln!(out, "\n{}; changes to the one before and to the first", workload.heading());
+        let _ = writeln!(out, "\n{}; changes to the one before and to the first", printable(&workload.heading()));
         for label in &workload.labels {
             let _ = writeln!(out, "  {}", printable(label));
             for (at, row) in series.rows(&workload, label).into_iter().enumerate() {
@@ -45,7 +45,7 @@ fn table(out: &mut String, series: &Series) {
                     out,
                     "    {}  {}{} ({interval}{rounds}){change}{first}  {}",
                     series.when(at),
-                    scale.with_unit(centre.mean),
+                    printable(&scale.with_unit(centre.mean)),
                     if row.does_not_flush() { NAME_MARK } else { "" },
                     printable(name)
                 );

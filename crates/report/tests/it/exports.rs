@@ -182,6 +182,27 @@ fn openmetrics_has_no_control_characters() {
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
 }
 
+/// So had a metric's name and unit in what two results are held against each other by, and a setting in the commands to do it again.
+#[test]
+fn comparisons_and_commands_have_no_control_characters() {
+    let steers = "a\u{1b}[2J\u{9b}31m\u{202e}";
+    let input = || {
+        let metric = Metric::named(steers.into(), steers.into(), Direction::More);
+        let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0])];
+        let mut input = fixture::input(&Table { workload: "command", metric, rows });
+        input.contents.scenarios[0].settings["workload"] = serde_json::json!({ "command": steers });
+        input
+    };
+    let (a, b) = (input(), input());
+    let compared = report::Comparison::of(&a, &b).expect("both ran on the host").text();
+    let commands = report::reproduce(&a, "ext4").expect("they were recorded");
+    let history = report::History::of(vec![("a".into(), a), ("b".into(), b)]).text();
+    for text in [compared, commands, history] {
+        let is_steering = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(text.contains("31m\u{fffd}") && !text.contains(is_steering), "{text:?}");
+    }
+}
+
 #[test]
 fn a_count_of_zero_has_a_mean_and_no_interval() {
     let mut contents = fixture::contents(&small());

@@ -61,7 +61,7 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
             (false, false) => "",
         };
         let durability = lab::durability::of(scenario);
-        println!("  {}{mark} · {}", scenario.label, durability.words());
+        println!("  {}{mark} · {}", plain(&scenario.label), durability.words());
     }
     totals(&loaded, source::room(&loaded.work));
     if let Some(measured) = &measured {
