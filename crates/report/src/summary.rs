@@ -326,9 +326,10 @@ fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>
     let is_changed = !asked.only.is_empty() || !asked.left_out.is_empty() || !asked.overrides.iter().all(is_own);
     // Where the pairing with a client lies, nobody has recorded.
     let is_changed = is_changed || bench::load(input).is_some();
-    // A budget would end it sooner.
-    let has_budget =
-        study.text.contains("time_budget") || asked.overrides.iter().any(|change| change.contains("time_budget"));
+    // A budget would end it sooner. What `init` writes has one in a comment.
+    let mut said = study.text.lines().filter_map(|line| line.split('#').next());
+    let has_budget = said.any(|line| line.contains("time_budget"))
+        || asked.overrides.iter().any(|change| change.contains("time_budget"));
     let seconds = more.and_then(|more| more.seconds).filter(|_| has_budget).map(|seconds| seconds * RESERVE);
     let time = seconds.map_or_else(String::new, |seconds| match seconds {
         ..7200.0 => format!(" --time {:.0}min", (seconds / 60.0).ceil()),

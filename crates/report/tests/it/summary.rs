@@ -509,6 +509,8 @@ fn more_rounds_are_asked_for_as_the_study_was() {
     let on_its_disk = line(|_| (), &Place { work: Some("/mnt/nvme/w 1"), ..elsewhere }).replace("\n  ", " ");
     let whole = "`surefoot run fs.toml --rounds 43 --work '/mnt/nvme/w 1' --results '/srv/a b.surefoot'`";
     assert!(on_its_disk.contains(whole), "{on_its_disk}");
+    let in_a_comment = line(|contents| contents.study.text.push_str("# time_budget = \"30min\"\n"), &PLACE);
+    assert!(in_a_comment.contains("--rounds 43") && !in_a_comment.contains("--time"), "{in_a_comment}");
     let shown = [
         line(|_| (), &elsewhere),
         line(|contents| contents.study.text.push_str("time_budget = \"4min\"\n"), &PLACE),
