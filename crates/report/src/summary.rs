@@ -117,7 +117,9 @@ fn choice(parts: &[&Part], (input, view): (&Input, &View), place: &Place, room: 
     let more = parts.iter().filter_map(|part| part.more_rounds(&input.contents)).max_by_key(|more| more.rounds);
     let mut list = Vec::new();
     list.extend(how_sure(parts, view));
-    list.extend(parts.iter().filter_map(|part| tail(part, room)).next());
+    // Names are without their workload there.
+    let of = |part: &Part| if parts.len() > 1 { format!("{}: ", part.workload) } else { String::new() };
+    list.extend(parts.iter().find_map(|part| Some(format!("{}{}", of(part), tail(part, room)?))));
     list.extend(parts.iter().filter_map(|part| faults::against_the_pick(part)).next());
     list.extend(advice::what_would_change_it(parts, (more, view.precision_cost.as_ref()), |rounds| {
         command(input, place, rounds, more)

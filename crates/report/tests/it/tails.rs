@@ -59,6 +59,18 @@ fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
     assert_eq!((&latency["operation"], &latency["claims"][0]["verdict"]), (&"transaction".into(), &"faster".into()));
 }
 
+/// In the other workload it may be the other way round: nobody could tell of which it was said.
+#[test]
+fn of_several_workloads_the_one_that_has_the_tail_is_named() {
+    let mut table = two(&EXT4, &times(1.1));
+    table.rows.push(Row::new("tree", &EXT4));
+    let mut input = with_tail(&table, 2.0);
+    let tree = &mut input.contents.scenarios[2];
+    (tree.workload, tree.baseline) = ("tree".into(), true);
+    let said = short(&input);
+    assert!(said.contains("oltp: But the 99th percentile of latency of xfs is 1.7"), "{said}");
+}
+
 /// Random writes were faster on XFS, and on the device later, in each of twelve rounds: nothing said so.
 #[test]
 fn a_pick_whose_writes_are_on_the_device_later_has_it_in_the_short_answer() {
