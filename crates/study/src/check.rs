@@ -355,12 +355,14 @@ impl<'a> Checker<'a> {
     }
 
     fn name(&mut self, name: &str) {
-        if name.is_empty() {
+        let written = self.root.get("name");
+        if written.is_some_and(|node| !node.json().is_string()) {
+            // That it can't be this is said.
+        } else if name.is_empty() {
             self.wrong("the study has no name", None, "name = \"…\" at the top of the file");
         } else if !is_name(name) {
-            let span = self.root.get("name").and_then(|node| node.span.clone());
-            let label = NAME;
-            self.wrong(format!("{name:?} can't be a study's name"), span, label);
+            let span = written.and_then(|node| node.span.clone());
+            self.wrong(format!("{name:?} can't be a study's name"), span, NAME);
         }
     }
 

@@ -76,6 +76,16 @@ fn names_must_do_as_file_names() {
     }
 }
 
+/// "The study has no name" stood beside it.
+#[test]
+fn a_name_that_is_no_text_is_one_problem() {
+    let text = "name = 2026\n[workload.oltp]\n";
+    expect![[r#"
+        1:8 `name` can't be 2026 | expected a text in quotes
+    "#]]
+    .assert_eq(&told(text, &read(text, &[], &Small).1));
+}
+
 #[test]
 fn tables_that_are_none() {
     check(
