@@ -85,7 +85,7 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
             let are = if names.len() > 1 { "are conditions" } else { "is a condition" };
             format!("Nothing to choose: {} {are} of the load.", and_list(&names))
         }
-        (Advice::Alone, _) => answer::noise_floor(part, view).unwrap_or_else(|| alone(part, view, &who)),
+        (Advice::Alone, _) => alone(part, view, &who),
         (Advice::Among { bound, .. }, Some(choice)) => {
             let bound = percent_rounded_up(bound);
             format!("{}: no better choice was found; it costs at most {bound}.", by_condition(choice, part))
@@ -244,13 +244,16 @@ fn slower(speed: f64, part: &Part) -> String {
     }
 }
 
-/// Of the only scenario with figures; others may still be to come, as after Ctrl-C in the first round.
+/// Of the only scenario with figures; others may have failed, or still be to come, as after Ctrl-C in the first round. Where there never were
+/// others, its two copies are what is asked of.
 fn alone(part: &Part, view: &View, who: &str) -> String {
     let is_to_come = |row: &Row| !row.control && row.centre.is_none() && view.failure_of(&row.label).is_none();
     if part.rows.iter().any(is_to_come) {
         return format!("Too early to choose: only {who} has been measured so far.");
     }
-    format!("Nothing to choose: {who} is the only scenario that could be.")
+    let is_only_one = part.rows.iter().filter(|row| !row.control).count() == 1;
+    let of_copies = answer::noise_floor(part, view).filter(|_| is_only_one);
+    of_copies.unwrap_or_else(|| format!("Nothing to choose: {who} is the only scenario that could be."))
 }
 
 /// What would be faster, and why it is no choice.

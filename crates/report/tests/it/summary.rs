@@ -460,6 +460,19 @@ fn two_dozen_scenarios_with_long_names() {
     );
 }
 
+/// Where all others had failed it was answered by how far the baseline's two copies are apart, as a self-test is.
+#[test]
+fn who_is_left_alone_is_no_self_test() {
+    let control =
+        || Row { control: true, label: "ext4 (control)".into(), ..Row::new("ext4", &rounds(1001.0, 0.01, 2)) };
+    let ext4 = || Row::new("ext4", &rounds(1000.0, 0.01, 0));
+    let said = shown(&fixture::input(&study(vec![ext4(), control()])));
+    assert!(said.starts_with("Check: two copies of ext4 differed by "), "{said}");
+    let failed = Row { values: vec![None; 8], ..Row::new("xfs", &[]) };
+    let said = shown(&fixture::input(&study(vec![ext4(), failed, control()])));
+    assert!(said.starts_with("Nothing to choose: ext4 is the only scenario that could be."), "{said}");
+}
+
 /// Two warnings at most, the others are counted; how the study was set up is not among them.
 #[test]
 fn warnings_that_change_what_may_be_believed() {
