@@ -90,6 +90,7 @@ impl Comparison {
         let changed = power_cuts::changed(sides);
         let mut said = preamble(a, b);
         said.extend(changed.iter().map(power_cuts::Changed::line));
+        said.extend(power_cuts::promised_otherwise(sides, &changed));
         said.extend(alone(sides));
         said.extend(order::unlike_turns(&[a, b]));
         let unmeasured = gate::unmeasured(&[[a, b]]);
@@ -133,6 +134,7 @@ impl Comparison {
         let both = of_sides.each_ref().map(Vec::as_slice);
         let changed = power_cuts::changed(both);
         said.extend(changed.iter().map(power_cuts::Changed::line));
+        said.extend(power_cuts::promised_otherwise(both, &changed));
         said.extend(alone(both));
         said.extend(order::unlike_turns(&all));
         said.extend(order::always_first(pairs));

@@ -34,15 +34,8 @@ pub(super) fn changed<'a>(sides: [&[&'a Input]; 2]) -> Vec<Changed<'a>> {
 /// Scenarios that a power cut takes more from in the second, a sentence each: by their settings or as flushes are missing, or as was measured in
 /// both, on disks of one kind and asked alike. What flushes less may be faster for it.
 pub(super) fn less_safe(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<String> {
-    let [of_a, of_b] = sides.map(classes);
-    let mut said: BTreeMap<Name, String> = BTreeMap::new();
-    for ((workload, label), first) in of_a {
-        let second = of_b.get(&(workload, label)).filter(|second| **second > first);
-        said.extend(second.map(|second| {
-            let [first, second] = [first, *second].map(Class::words);
-            ((workload, label), format!("{workload}: in a power cut {label} {second} in B, and {first} in A"))
-        }));
-    }
+    let worse = by_class(sides).into_iter().filter(|unlike| unlike.is_less_safe);
+    let mut said: BTreeMap<Name, String> = worse.map(|unlike| (unlike.name, unlike.said)).collect();
     for one in changed {
         let [first, second] = one.found;
         if second.held_to() > first.held_to() && first.disk == second.disk && one.is_asked_alike {
@@ -50,6 +43,31 @@ pub(super) fn less_safe(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<Strin
         }
     }
     said.into_values().collect()
+}
+
+/// Scenarios of which the settings promise another class, or the flushes that were counted leave one, on the second side, a sentence each; but
+/// those of which it was measured and is said so.
+pub(super) fn promised_otherwise(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<String> {
+    let is_measured = |name: Name| changed.iter().any(|one| one.name == name);
+    by_class(sides).into_iter().filter(|unlike| !is_measured(unlike.name)).map(|unlike| unlike.said).collect()
+}
+
+/// A scenario of which a power cut may take more or less on the second side, by settings and flushes.
+struct Unlike<'a> {
+    name: Name<'a>,
+    is_less_safe: bool,
+    said: String,
+}
+
+fn by_class<'a>(sides: [&[&'a Input]; 2]) -> Vec<Unlike<'a>> {
+    let [of_a, of_b] = sides.map(classes);
+    let both = of_a.into_iter().filter_map(|(name, first)| Some((name, first, *of_b.get(&name)?)));
+    let unlike = both.filter(|(_, first, second)| first != second).map(|(name, first, second)| {
+        let ((workload, label), [of_a, of_b]) = (name, [first, second].map(Class::words));
+        let said = format!("{workload}: in a power cut {label} {of_b} in B, and {of_a} in A");
+        Unlike { name, is_less_safe: second > first, said }
+    });
+    unlike.collect()
 }
 
 /// A scenario's workload and label.

@@ -138,6 +138,12 @@ fn what_keeps_less_in_a_power_cut_is_worse() {
     let said = "oltp: in a power cut xfs may lose the last seconds in B, and keeps every acknowledged commit in A";
     assert_eq!(worse(whole(0.0), of_class(Class::LosesRecent, 1.0)), [said]);
     assert_eq!(worse(of_class(Class::LosesRecent, 0.0), whole(1.0)), [""; 0]);
+    // Who asks for no gate reads it, too, either way.
+    let text = |a: Contents, b: Contents| Comparison::of(&input(a), &input(b)).expect("both ran on the host").text();
+    assert!(text(whole(0.0), of_class(Class::LosesRecent, 1.0)).contains(&format!("{said}\n")));
+    let safer = "oltp: in a power cut xfs keeps every acknowledged commit in B, and may lose the last seconds in A\n";
+    assert!(text(of_class(Class::LosesRecent, 0.0), whole(1.0)).contains(safer));
+    assert!(!text(whole(0.0), whole(1.0)).contains("in a power cut"));
     // As it was measured, where both were asked alike.
     let cut = |grade: Grade, hour: f64| {
         let mut contents = whole(hour);
