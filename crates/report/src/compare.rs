@@ -11,7 +11,7 @@ mod gate;
 mod json;
 pub(crate) mod order;
 mod page;
-mod power_cuts;
+pub(crate) mod power_cuts;
 mod text;
 
 pub use gate::Gate;

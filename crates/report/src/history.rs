@@ -10,6 +10,7 @@ mod text;
 use crate::answer::heading;
 use crate::compare::check_benches;
 use crate::compare::order::turns;
+use crate::compare::power_cuts;
 use crate::input::Input;
 use crate::number::{date, percent, percent_number_signed, ratio, ratio_ends, ratio_number};
 use crate::unpaired;
@@ -327,7 +328,9 @@ fn meanwhile(before: &Input, now: &Input) -> Vec<String> {
     }
     let is_version = |name: &str| name == "kernel" || name.starts_with("mkfs.") || name.ends_with(".version");
     changed.sort_by_key(|(name, ..)| !is_version(name));
-    let mut phrases: Vec<String> = changed.iter().map(|(name, a, b)| phrase(name, a, b)).collect();
+    // Speed may be bought with it.
+    let mut phrases = power_cuts::meanwhile(before, now);
+    phrases.extend(changed.iter().map(|(name, a, b)| phrase(name, a, b)));
     // Without turns on one side figures are of another measure, which is said below.
     if let Some((was, is)) = turns(before).zip(turns(now)).filter(|(was, is)| was != is) {
         phrases.push(phrase("rounds:", &was, &is));

@@ -1,7 +1,8 @@
 //! What a power cut was measured to take in both results, where that is not the same: speed may be bought with it.
 
 use crate::input::Input;
-use crate::safety::cell;
+use crate::safety::{cell, short_cell};
+use crate::words::some_of;
 use analysis::row::Row;
 use observe::durability::Class;
 use observe::safety::Safety;
@@ -34,8 +35,8 @@ pub(super) fn changed<'a>(sides: [&[&'a Input]; 2]) -> Vec<Changed<'a>> {
 /// Scenarios that a power cut takes more from in the second, a sentence each: by their settings or as flushes are missing, or as was measured in
 /// both, on disks of one kind and asked alike. What flushes less may be faster for it.
 pub(super) fn less_safe(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<String> {
-    let worse = by_class(sides).into_iter().filter(|unlike| unlike.is_less_safe);
-    let mut said: BTreeMap<Name, String> = worse.map(|unlike| (unlike.name, unlike.said)).collect();
+    let worse = by_class(sides).into_iter().filter(|unlike| unlike.classes[1] > unlike.classes[0]);
+    let mut said: BTreeMap<Name, String> = worse.map(|unlike| (unlike.name, unlike.line())).collect();
     for one in changed {
         let [first, second] = one.found;
         if second.held_to() > first.held_to() && first.disk == second.disk && one.is_asked_alike {
@@ -49,25 +50,50 @@ pub(super) fn less_safe(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<Strin
 /// those of which it was measured and is said so.
 pub(super) fn promised_otherwise(sides: [&[&Input]; 2], changed: &[Changed]) -> Vec<String> {
     let is_measured = |name: Name| changed.iter().any(|one| one.name == name);
-    by_class(sides).into_iter().filter(|unlike| !is_measured(unlike.name)).map(|unlike| unlike.said).collect()
+    by_class(sides).into_iter().filter(|unlike| !is_measured(unlike.name)).map(|unlike| unlike.line()).collect()
+}
+
+/// The same of two results over time, alike ones as one phrase: what was measured, then what settings and flushes promise.
+pub(crate) fn meanwhile(before: &Input, now: &Input) -> Vec<String> {
+    let sides: [&[&Input]; 2] = [&[before], &[now]];
+    let measured = changed(sides);
+    let of_measured = |one: &Changed| {
+        let [first, second] = one.found.map(short_cell);
+        format!("{} {first} → {second}", one.name.1)
+    };
+    let mut promised: BTreeMap<[Class; 2], Vec<String>> = BTreeMap::new();
+    for Unlike { name, classes } in by_class(sides) {
+        if !measured.iter().any(|one| one.name == name) {
+            promised.entry(classes).or_default().push(name.1.into());
+        }
+    }
+    let measured: Vec<String> = measured.iter().map(of_measured).collect();
+    let measured = (!measured.is_empty()).then(|| format!("after a power cut: {}", some_of(&measured)));
+    let promised = promised.into_iter().map(|(classes, labels)| {
+        let [was, is] = classes.map(Class::words);
+        format!("in a power cut: {was} → {is} ({})", some_of(&labels))
+    });
+    measured.into_iter().chain(promised).collect()
 }
 
 /// A scenario of which a power cut may take more or less on the second side, by settings and flushes.
 struct Unlike<'a> {
     name: Name<'a>,
-    is_less_safe: bool,
-    said: String,
+    /// What it is on either side.
+    classes: [Class; 2],
+}
+
+impl Unlike<'_> {
+    fn line(&self) -> String {
+        let ((workload, label), [of_a, of_b]) = (self.name, self.classes.map(Class::words));
+        format!("{workload}: in a power cut {label} {of_b} in B, and {of_a} in A")
+    }
 }
 
 fn by_class<'a>(sides: [&[&'a Input]; 2]) -> Vec<Unlike<'a>> {
     let [of_a, of_b] = sides.map(classes);
-    let both = of_a.into_iter().filter_map(|(name, first)| Some((name, first, *of_b.get(&name)?)));
-    let unlike = both.filter(|(_, first, second)| first != second).map(|(name, first, second)| {
-        let ((workload, label), [of_a, of_b]) = (name, [first, second].map(Class::words));
-        let said = format!("{workload}: in a power cut {label} {of_b} in B, and {of_a} in A");
-        Unlike { name, is_less_safe: second > first, said }
-    });
-    unlike.collect()
+    let both = of_a.into_iter().filter_map(|(name, first)| Some((name, [first, *of_b.get(&name)?])));
+    both.filter(|(_, [first, second])| first != second).map(|(name, classes)| Unlike { name, classes }).collect()
 }
 
 /// A scenario's workload and label.

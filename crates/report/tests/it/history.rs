@@ -2,6 +2,8 @@
 
 use crate::fixture::{self, Table};
 use ledger::model::{Host, Member};
+use observe::durability::Class;
+use observe::safety::Grade;
 use report::{Comparison, History, Input};
 
 const DAY: f64 = 86_400.0;
@@ -53,6 +55,24 @@ fn what_got_slower_after_an_upgrade_is_said_with_what_changed() {
         json[0]["results"][1]["meanwhile"],
         serde_json::json!(["kernel 6.1.0-25 → 6.12.3", "postgres 15.8 → 17.2"])
     );
+}
+
+/// What flushes no more is faster for it: it had been told as faster, "meanwhile: nothing that is recorded".
+#[test]
+fn what_keeps_less_in_a_power_cut_than_before_is_said() {
+    let of = |class: Class, grade: Grade| {
+        let mut table = fixture::filesystems_and_buffers();
+        table.rows.iter_mut().filter(|row| row.label.starts_with("xfs")).for_each(|row| row.class = class);
+        let mut result = of_table(table, 0.0, "", 1.0, "6.1.0-25", "15.8");
+        fixture::cut(&mut result.contents, "ext4 · 2G", fixture::found(grade));
+        result
+    };
+    let mut later = of(Class::LosesRecent, Grade::C);
+    later.contents.study.created += DAY;
+    let text = history(vec![of(Class::KeepsAcknowledged, Grade::A), later]).text();
+    let said = "meanwhile: after a power cut: ext4 · 2G A · lost nothing → C · lost 12 commits, in a power cut: keeps every \
+                acknowledged commit → may lose the last seconds (xfs · 128M and xfs · 2G).";
+    assert!(text.contains(said), "{text}");
 }
 
 /// Of a workload that the first result lacks it had been said that it "became lower", at the first result's confidence.
