@@ -5,7 +5,7 @@ use crate::bench::Bench;
 use crate::document::printable;
 use crate::input::{Error, Input};
 use crate::words::Words as _;
-use ledger::model::{Asked, Contents};
+use ledger::model::{Asked, Contents, Scenario};
 use std::fmt::Write;
 
 /// A script of the scenario's commands, with what is known of the trial they come from.
@@ -29,7 +29,11 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
         let _ = writeln!(script, "{}", printable(line));
     }
     if let Some(asked) = input.contents.study.all_asked().last() {
-        let asked = Asked { verb: "run".into(), only: vec![scenario.into()], ..asked.clone() };
+        // A control is added to its baseline, by whose name it is asked for.
+        let is_asked = |known: &&Scenario| known.workload == found.workload && known.baseline && !known.control;
+        let baseline = input.contents.scenarios.iter().filter(|_| found.control).find(is_asked);
+        let only = vec![baseline.map_or(scenario, |baseline| &baseline.label).to_string()];
+        let asked = Asked { verb: "run".into(), only, ..asked.clone() };
         script.push_str("# The load itself is surefoot's own. This measures the scenario again, in a folder without its results file:\n");
         for line in command_of(&asked).lines() {
             let _ = writeln!(script, "#   {}", printable(line));
