@@ -199,6 +199,8 @@ impl<'a> Session<'a> {
         for (Started { scenario, place, notes, .. }, end) in trials.into_iter().zip(&ends) {
             let label = &self.plan.scenarios[scenario].label;
             let value = figure::of_runs(&notes.values, figure::Rule::of(order, &notes.unit, Zero::Stall));
+            // As a later session reads it: what failed behind its runs has no figure, as its data may be wrong.
+            let value = value.filter(|_| *end == End::Finished);
             self.done.note(label, place, recorded(end).0, value);
             (self.watch)(Event::TrialEnded { scenario: label, end, seconds });
         }

@@ -38,6 +38,8 @@ pub struct Simulated {
     pub failures: f64,
     /// Scenarios whose label contains this word fail in this round.
     pub fails_in: Option<(String, u32)>,
+    /// Whether those that fail do so behind their runs, as where their data turn out to be wrong.
+    pub fails_late: bool,
     /// Share of trials in which the first measured run stalls, of scenarios whose label contains a word.
     pub stalls: (String, f64),
     /// The user interrupts after this many trials.
@@ -113,9 +115,13 @@ impl Simulated {
         sink(Record::Step { name: "mkfs".into(), seconds: 0.1 });
         let fails =
             self.fails_in.as_ref().is_some_and(|(word, round)| spec.scenario.contains(word) && spec.round == *round);
-        if fails || self.uniform(spec, 3) < self.failures {
+        let fails = fails || self.uniform(spec, 3) < self.failures;
+        let failed = || {
             let causes = vec!["a simulated failure".into()];
-            return End::Failed(Failure { step: "run".into(), causes, ..Failure::default() });
+            End::Failed(Failure { step: "run".into(), causes, ..Failure::default() })
+        };
+        if fails && !self.fails_late {
+            return failed();
         }
         let stalls = spec.scenario.contains(&self.stalls.0) && self.uniform(spec, 4) < self.stalls.1;
         for run in 0..spec.warm_up_runs + spec.runs {
@@ -134,7 +140,7 @@ impl Simulated {
             }));
             self.clock += self.run_seconds;
         }
-        End::Finished
+        if fails { failed() } else { End::Finished }
     }
 }
 
