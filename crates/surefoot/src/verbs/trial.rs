@@ -4,12 +4,16 @@ use crate::cli::TrialArgs;
 use crate::failure::{Failure, Status};
 use agent::{Pairing, Side};
 use lab::trial::Paired;
+use nix::sys::stat::{Mode, umask};
 use sandbox::isolation::Network;
 use std::io::BufReader;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 
 /// Moves into fresh namespaces and runs the trial whose specification comes on standard input.
 pub fn run(args: &TrialArgs) -> Result<Status, Failure> {
+    // Servers run as users of their own and read what is written for them here, however much surefoot's own user hides
+    // (umask(2)).
+    umask(Mode::S_IWGRP | Mode::S_IWOTH);
     // Records get a descriptor of their own; what programs print goes to the trial's log, so the two can't mix.
     let records = std::io::stdout().as_fd().try_clone_to_owned()?;
     nix::unistd::dup2_stdout(std::io::stderr())?;

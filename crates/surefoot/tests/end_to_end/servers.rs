@@ -154,6 +154,21 @@ fn redis_takes_every_mix_and_says_its_settings() {
     world.assert_nothing_left();
 }
 
+/// As hardening guides set it for root: no server could read its own configuration, and PostgreSQL came up after no
+/// power cut.
+#[test]
+fn a_server_reads_its_configuration_whatever_root_hides_from_others() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.key-value.threads\" = [1, 2]\n\
+                [storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
+                [workload.key-value]\nengine = \"redis\"\nrecords = 200\ntime = \"200ms\"\n\
+                [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n";
+    world.write("s.toml", text);
+    world.shell(&format!("umask 027; {} run s.toml --quiet", env!("CARGO_BIN_EXE_surefoot"))).status(0);
+    assert_eq!(world.report("s.surefoot")["ledger"]["trials"][0]["state"], "finished");
+    world.assert_nothing_left();
+}
+
 /// etcd through its own interface, its log on a volume of its own; the trial itself checks all values, and reads all records at its end.
 #[test]
 fn etcd_takes_every_mix_with_its_log_elsewhere() {
