@@ -76,6 +76,8 @@ impl Measured {
 /// From a loaded study to its answer.
 pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
     interrupt::catch();
+    // As after a lost connection: a trial that is killed leaves its block device to be refused.
+    interrupt::catch_hangup();
     let part = args.member.as_ref().map(|word| member::part(word, args, measured, &mut loaded)).transpose()?;
     require_places(args, &loaded)?;
     let left_out = leave_out_missing(&mut loaded, args)?;

@@ -1,8 +1,9 @@
 //! What goes wrong on real machines: kills, full disks, missing programs, foreign files.
 
 use crate::harness::{World, children, command_line, on_block_device, small_study, tool, wait_until};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::unistd::Pid;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -100,6 +101,29 @@ fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
         .says("holds the study");
     world.surefoot(&["resume", "small.toml", "--quiet"]).status(0);
     assert_eq!(finished(&world, "small.surefoot"), 4);
+}
+
+/// As after a lost connection, by which a trial had been killed, and its block device was refused from then on.
+#[test]
+fn a_terminal_that_goes_away_interrupts() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1).replace("300ms", "2s"));
+    let mut command = world.command(&["run", "small.toml"]);
+    // Tests under nohup would have the signal ignored.
+    // SAFETY: between fork and exec one system call is made.
+    unsafe {
+        command.pre_exec(|| {
+            signal(Signal::SIGHUP, SigHandler::SigDfl)?;
+            Ok(())
+        });
+    }
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    wait_until("a trial runs", || trial_process(child.id()).is_some());
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP).expect("it runs");
+    let said = crate::harness::said(&child.wait_with_output().expect("it ends"));
+    said.status(130).says("goes on where it stopped");
+    world.assert_nothing_left();
+    world.surefoot(&["resume", "small.toml", "--quiet"]).status(0);
 }
 
 #[test]
