@@ -26,6 +26,14 @@ pub fn catch() {
     }
 }
 
+/// Children are waited for, whatever whoever started us does with his: that he ignores SIGCHLD is inherited
+/// (signal(7)), and of no trial could be said how it ended.
+pub fn hear_of_children() {
+    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: no handler of ours: the kernel's own.
+    unsafe { sigaction(Signal::SIGCHLD, &action) }.expect("SIGCHLD can be handled");
+}
+
 extern "C" fn note_hangup(_: libc::c_int) {
     // The shell sends one and the terminal another: the second is no second wish.
     INTERRUPTED.store(true, Ordering::Relaxed);

@@ -18,6 +18,7 @@ use cli::{Command, Surefoot};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    interrupt::hear_of_children();
     let command = Surefoot::parse().command;
     interrupt::quiet_on_closed_pipe(&command);
     let result = match command {

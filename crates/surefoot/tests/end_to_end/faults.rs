@@ -5,7 +5,7 @@ use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::unistd::Pid;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn finished(world: &World, results: &str) -> usize {
@@ -110,13 +110,7 @@ fn a_terminal_that_goes_away_interrupts() {
     world.write("small.toml", small_study(&["ext4"], 1).replace("300ms", "2s"));
     let mut command = world.command(&["run", "small.toml"]);
     // Tests under nohup would have the signal ignored.
-    // SAFETY: between fork and exec one system call is made.
-    unsafe {
-        command.pre_exec(|| {
-            signal(Signal::SIGHUP, SigHandler::SigDfl)?;
-            Ok(())
-        });
-    }
+    begin_with(&mut command, Signal::SIGHUP, SigHandler::SigDfl);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     wait_until("a trial runs", || trial_process(child.id()).is_some());
     kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP).expect("it runs");
@@ -124,6 +118,29 @@ fn a_terminal_that_goes_away_interrupts() {
     said.status(130).says("goes on where it stopped");
     world.assert_nothing_left();
     world.surefoot(&["resume", "small.toml", "--quiet"]).status(0);
+}
+
+/// As a daemon may start it: namespaces seemed to be refused, and of no trial it was known how it ended.
+#[test]
+fn who_starts_it_may_ignore_his_children() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let mut command = world.command(&["run", "small.toml", "--quiet"]);
+    begin_with(&mut command, Signal::SIGCHLD, SigHandler::SigIgn);
+    crate::harness::said(&command.output().expect("surefoot starts")).status(0);
+    assert_eq!(finished(&world, "small.surefoot"), 2);
+    world.assert_nothing_left();
+}
+
+/// Has what a command starts begin with this for a signal.
+fn begin_with(command: &mut Command, number: Signal, handler: SigHandler) {
+    // SAFETY: between fork and exec one system call is made.
+    unsafe {
+        command.pre_exec(move || {
+            signal(number, handler)?;
+            Ok(())
+        });
+    }
 }
 
 #[test]
