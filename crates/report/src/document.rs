@@ -10,7 +10,7 @@ mod table;
 mod terminal;
 
 pub use markdown::markdown;
-pub use page::{framed, page};
+pub use page::{PAGE_BEGIN, framed, page};
 pub use paper::paper;
 pub use table::{
     Cell, Column, Columns, Fit, Table, Tone, head, interval_head, known_cell, no_cell, number_cell, word_cell,

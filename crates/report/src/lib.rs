@@ -60,7 +60,7 @@ pub use apply::apply;
 pub use bencher::bencher;
 pub use brief::{markdown, terminal};
 pub use compare::{Comparison, Gate};
-pub use document::printable;
+pub use document::{PAGE_BEGIN, printable};
 pub use fleet::FleetReport;
 pub use formats::{Asked, FORMATS, Format, Make};
 pub use full::{html, print};

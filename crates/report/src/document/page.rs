@@ -12,6 +12,12 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// How each page begins, those of the first release too: by it they are known.
+pub const PAGE_BEGIN: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+     <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';\
+     script-src 'unsafe-inline';img-src data:";
+
 /// The page.
 pub fn page(document: &Document) -> String {
     framed(document, None)
@@ -22,10 +28,7 @@ pub fn framed(document: &Document, asking: Option<&str>) -> String {
     let connect = asking.map_or("", |_| ";connect-src 'self'");
     let asking = asking.map_or_else(String::new, |script| format!("<script>{script}</script>"));
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';\
-         script-src 'unsafe-inline';img-src data:{connect}\"><link rel=\"icon\" href=\"data:,\">\
+        "{PAGE_BEGIN}{connect}\"><link rel=\"icon\" href=\"data:,\">\
          <title>{}</title><style>{STYLE}</style></head><body><main>{}</main>\
          <div id=\"tip\" role=\"status\" hidden></div><script>{SCRIPT}</script>{asking}</body></html>\n",
         escape(&document.name),

@@ -1,6 +1,6 @@
 //! `surefoot merge`: a fleet's results as one file, and its answer.
 
-use super::report::{page_beside, require_writable, terminal_of_fleet, unreadable, write_page};
+use super::report::{keep_no_page, page_beside, require_writable, terminal_of_fleet, unreadable, write_page};
 use super::status::{left_out, results_in};
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Status};
@@ -29,6 +29,9 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
     if page == args.output || files.iter().any(|file| ledger::same_file(file, &page)) {
         let error = anyhow!("the page would be written over {}", page.display());
         return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));
+    }
+    if args.html.is_none() {
+        keep_no_page(&page)?;
     }
     require_writable(&page)?;
     let Merged { members, broken } = ledger::merge(&files, &args.output).map_err(explained)?;

@@ -9,7 +9,7 @@ use ledger::Reader;
 use nix::unistd::{AccessFlags, access, geteuid};
 use report::{Asked, FleetReport, Format, Make};
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Read as _, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -242,6 +242,27 @@ pub fn page_beside(results: &Path) -> PathBuf {
     let mut page = results.as_os_str().to_os_string();
     page.push(".html");
     page.into()
+}
+
+/// Refuses to write the page that nobody named over what is none of ours: a file of the user's own may be called so.
+pub fn keep_no_page(page: &Path) -> Result<(), Failure> {
+    if page.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    require_writable(page)?;
+    // A pipe would be waited for.
+    if !page.is_file() {
+        return Ok(());
+    }
+    let mut begin = Vec::new();
+    let bytes_max = report::PAGE_BEGIN.len() as u64;
+    let read = File::open(page).and_then(|file| file.take(bytes_max).read_to_end(&mut begin));
+    // Of one that a full disk cut off, less is there.
+    if read.is_ok() && report::PAGE_BEGIN.as_bytes().starts_with(&begin) {
+        return Ok(());
+    }
+    let error = anyhow!("{} is there, and is no page that surefoot made", page.display());
+    Err(Failure::new(Status::BadStudy, error).hint("move it away, or name another file for the page with --html FILE"))
 }
 
 /// Writes a page, never over results.

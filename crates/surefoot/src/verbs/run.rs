@@ -184,7 +184,11 @@ fn require_places(args: &RunArgs, loaded: &Loaded) -> Result<(), Failure> {
         let error = anyhow!("the results {} lie in the work folder, which `surefoot clean` removes", results.display());
         return Err(Failure::new(Status::BadStudy, error).hint("name another place with --results, or with --work"));
     }
-    let Some(page) = &args.html else { return Ok(()) };
+    let Some(page) = &args.html else {
+        let page = super::report::page_beside(&loaded.results);
+        // A member has none.
+        return if args.member.is_some() { Ok(()) } else { super::report::keep_no_page(&page) };
+    };
     if absolute(page) == results {
         let error = anyhow!("the page would be written over the results {}", page.display());
         return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));

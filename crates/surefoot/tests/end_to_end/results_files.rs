@@ -252,6 +252,25 @@ fn a_page_is_not_written_where_a_link_of_another_user_leads() {
     assert!(std::fs::read(&precious).expect("there").starts_with(b"<!DOCTYPE html>"));
 }
 
+/// A page goes beside the results by itself: what the user had by that name was gone.
+#[test]
+fn a_file_of_the_users_own_is_no_page_to_write_over() {
+    let world = measured();
+    world.surefoot(&["run", "s.toml", "--quiet"]).status(0);
+    for own in ["my notes", "<!DOCTYPE html>\n<html lang=\"en\"><head><title>mine</title>"] {
+        world.write("s.html", own);
+        let refused = world.surefoot(&["run", "s.toml", "--quiet"]).status(2);
+        refused.says("s.html is there, and is no page that surefoot made").says("--html FILE");
+        assert_eq!(std::fs::read_to_string(world.path().join("s.html")).expect("there"), own);
+    }
+    // Who names it means it, and a full disk leaves nothing in it, or a part.
+    world.surefoot(&["run", "s.toml", "--quiet", "--html", "s.html"]).status(0);
+    for left in ["", "<!DOCTYPE html>\n<html la"] {
+        world.write("s.html", left);
+        world.surefoot(&["run", "s.toml", "--quiet"]).status(0);
+    }
+}
+
 /// As a fleet's folder of results may be, beside what one machine measured.
 #[test]
 fn a_study_is_found_beside_a_folder_of_its_name() {
