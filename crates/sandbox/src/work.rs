@@ -13,6 +13,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Marks a folder as ours, so that `clean` never removes another's.
 const MARKER: &str = ".surefoot-work";
@@ -171,11 +172,11 @@ impl Work {
     }
 
     /// Opens the trial's log anew. It is locked until the last process that has it open is gone: the trial, and all that the
-    /// trial started.
+    /// trial started. One that was killed goes once the disk has what it waits for.
     ///
     /// # Errors
-    /// When it is no plain file of ours, or processes of an earlier trial still have it.
-    pub fn new_trial_log(&self) -> Result<File, Error> {
+    /// When it is no plain file of ours, or processes of an earlier trial have it for longer than this.
+    pub fn new_trial_log(&self, patience: Duration) -> Result<File, Error> {
         let path = self.trial_log();
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut options = OpenOptions::new();
@@ -186,7 +187,7 @@ impl Work {
         })?;
         let data = log.metadata().map_err(Error::file("look at", &path))?;
         private_file(&path, &data)?;
-        if !lock::wait(&log) {
+        if !lock::wait(&log, patience) {
             return Err(Error::Orphans(self.folder.clone()));
         }
         log.set_len(0).map_err(Error::file("empty", &path))?;

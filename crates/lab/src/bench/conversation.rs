@@ -24,6 +24,10 @@ const STOP_SECONDS_MAX: u64 = 20;
 /// is left on the device is looked at, at 4,096 places. A second Ctrl-C ends at once.
 const STOP_ON_BLOCK_SECONDS_MAX: u64 = 120;
 
+/// What a killed trial left to be written out is on the disk within this time: 6 GB at 100 MB/s. Its processes wait for
+/// that, too.
+pub(super) const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
+
 /// How often the pipe's wait looks at the interrupt flag and the clock.
 const POLL_MILLISECONDS: u16 = 100;
 
@@ -36,7 +40,7 @@ const SIGNAL_BYTES_MAX: u64 = 256 << 10;
 /// Starts the process of a talk: pipes for what is said, a log for what its programs write, and a group of its own, so that
 /// Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
 pub(super) fn start(mut command: Command, work: &Work) -> Result<Child, Error> {
-    let log = work.new_trial_log()?;
+    let log = work.new_trial_log(LEFTOVER_PATIENCE)?;
     let program = command.get_program().display().to_string();
     let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).process_group(0).spawn();
     started.map_err(|source| Error::Start { program, source })

@@ -12,8 +12,7 @@ mod enclosure;
 #[cfg(target_os = "linux")]
 pub use enclosure::{Enclosed, enclose};
 
-use super::conversation::{self, Event, Talk, TrialProcess};
-use super::host::LEFTOVER_PATIENCE;
+use super::conversation::{self, Event, LEFTOVER_PATIENCE, Talk, TrialProcess};
 use super::{End, Error};
 use crate::inputs;
 use crash::plan::TrialSpec;

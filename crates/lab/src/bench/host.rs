@@ -3,7 +3,7 @@
 //! The trial's standard input carries the TrialSpec, then the word `stop` if the user interrupts; its end means that
 //! the conductor is gone. Its standard output carries records; everything its programs say goes to the trial's log.
 
-use super::conversation::{self, Event, Talk, TrialProcess};
+use super::conversation::{self, Event, LEFTOVER_PATIENCE, Talk, TrialProcess};
 use super::{Bench, End, Ends, Error, Sink};
 use crash::plan::TrialSpec;
 use crash::safety::tells_of_what_stands;
@@ -15,10 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// What a killed trial left to be written out is on the disk within this time: 6 GB at 100 MB/s.
-pub(super) const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Runs trials on this machine's kernel.
 pub struct Host {

@@ -13,7 +13,7 @@ pub(super) const FILE: &str = ".surefoot-lock";
 /// Whoever may open it may hold it (flock(2)), and the note in it has a command line.
 const MODE: u32 = 0o600;
 
-/// A holder that was killed lets go within this time, and so do its trial's processes.
+/// A holder that was killed lets go within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// One that lives won't, but for the moment between fork and exec in which a child has all that its parent has.
 const PATIENCE_WITH_THE_LIVING: Duration = Duration::from_millis(500);
@@ -116,11 +116,11 @@ pub(super) fn is_at(lock: &File, folder: &Path) -> bool {
     (there.dev(), there.ino()) == (ours.dev(), ours.ino())
 }
 
-/// Takes a lock that killed processes may still have.
-pub(super) fn wait(file: &File) -> bool {
+/// Takes a lock that killed processes may still have, within this time.
+pub(super) fn wait(file: &File, patience: Duration) -> bool {
     let began = Instant::now();
     while file.try_lock().is_err() {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > patience {
             return false;
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -159,12 +159,18 @@ fn a_log_that_leads_elsewhere_is_not_written() {
         [|from, to| std::os::unix::fs::symlink(from, to), |from, to| std::fs::hard_link(from, to)];
     for link in links {
         link(&precious, &work.trial_log()).expect("linked");
-        assert!(matches!(work.new_trial_log(), Err(Error::NotPrivate { .. })));
+        assert!(matches!(work.new_trial_log(Duration::ZERO), Err(Error::NotPrivate { .. })));
         std::fs::remove_file(work.trial_log()).expect("removed");
     }
     assert_eq!(std::fs::read(&precious).expect("there"), b"dear");
-    let log = work.new_trial_log().expect("a file of ours");
-    assert!(matches!(work.new_trial_log(), Err(Error::Orphans(_))), "somebody has it");
-    drop(log);
-    work.new_trial_log().expect("nobody has it");
+    let log = work.new_trial_log(Duration::ZERO).expect("a file of ours");
+    assert!(matches!(work.new_trial_log(Duration::ZERO), Err(Error::Orphans(_))), "somebody has it");
+    // Whoever was killed while the disk still writes has it for as long as that takes: the study had ended after 5 s.
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            drop(log);
+        });
+        work.new_trial_log(Duration::from_secs(60)).expect("it was waited for");
+    });
 }
