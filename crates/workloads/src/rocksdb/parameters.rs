@@ -226,7 +226,6 @@ pub fn latency(operation: &str) -> [(Metric, Percentile); 4] {
 #[cfg(test)]
 mod tests {
     use super::super::KIND;
-    use super::*;
     use crate::workload_tests::read;
     use expect_test::{Expect, expect};
     use serde_json::{Value, json};
