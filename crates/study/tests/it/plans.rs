@@ -288,7 +288,7 @@ fn only_keeps_a_baseline_and_its_control() {
 /// Who names a scenario as the report does, as its commands to do it again do, gets that one.
 #[test]
 fn only_takes_a_whole_name_for_no_longer_one() {
-    let filesystems = "[factors]\n\"storage.filesystem\" = [\"ext2\", \"ext3\"]\n\
+    let filesystems = "[factors]\n\"storage.filesystem\" = [\"ext4\", \"ext3\"]\n\
         storage.mount = [[\"noatime\"], [\"noatime\", \"sync\"]]\n[workload.oltp]\n";
     let kept = |body: &str, word: &str| {
         let mut plan = right(body);
