@@ -102,7 +102,9 @@ fn a_flipped_byte_is_wrong_data_for_readers_and_at_the_end() {
             let error = if pattern == "randwrite" {
                 desk.act(|context| workload.verify(context)).unwrap_err()
             } else {
-                desk.act(|context| workload.run(context)).unwrap_err()
+                // On a busy machine the time of a run may be enough for a block or two.
+                let run = |_| desk.act(|context| workload.run(context)).err();
+                (0..200).find_map(run).expect("it is read")
             };
             assert!(error.to_string().contains("block 3 of "), "{written}: {error}");
         }
