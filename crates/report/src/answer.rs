@@ -263,8 +263,7 @@ fn bound_by(part: &Part) -> Option<String> {
     let rows: Vec<&Row> = part.measured().filter(|row| row.is_lower_bound() && row.label != pick.label).collect();
     let others: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
     let why = ceilings::why_lower_bound(rows.iter().filter_map(|row| row.ceiling.as_ref()));
-    let (bound, bounds) =
-        if part.more_is_better { ("a lower bound", "lower bounds") } else { ("an upper bound", "upper bounds") };
+    let [bound, bounds] = ceilings::bounds(part.more_is_better);
     let of_others = match others.as_slice() {
         [] => None,
         [one] => Some(format!("The figure of {one} is {bound}: {why}.")),

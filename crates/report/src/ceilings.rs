@@ -77,9 +77,14 @@ pub fn sentence(ceiling: &Ceiling, label: &str, more_is_better: bool) -> Option<
         Of::BytesWritten | Of::BytesRead => format!(": {} of {noun} in sequence", share.words()),
         _ => format!(": {} of {noun} ({} of {} a second)", share.words(), figure(share.used), figure(share.limit)),
     });
-    let bound = if more_is_better { "a lower bound" } else { "an upper bound" };
-    let bound = if ceiling.is_lower_bound() { format!(", so that its figure is {bound}") } else { String::new() };
+    let is_bound = || format!(", so that its figure is {}", bounds(more_is_better)[0]);
+    let bound = if ceiling.is_lower_bound() { is_bound() } else { String::new() };
     Some(format!("{label} was bound by {}{reason}{bound}.", by.words()))
+}
+
+/// What a figure is that the load generator bound, and what several are.
+pub fn bounds(more_is_better: bool) -> [&'static str; 2] {
+    if more_is_better { ["a lower bound", "lower bounds"] } else { ["an upper bound", "upper bounds"] }
 }
 
 /// Why the figures of these are lower bounds, or of what less is better upper ones.

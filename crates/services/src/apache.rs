@@ -310,8 +310,7 @@ impl WebServer for ApacheSettings {
     }
 
     fn commands(&self, _program: &Path) -> Vec<String> {
-        let fpm = Path::new("$RUN/php-fpm/socket");
-        let fpm = Some(fpm).filter(|_| self.php_form == PhpForm::Fpm);
+        let fpm = (self.php_form == PhpForm::Fpm).then(php_fpm::socket_by_hand);
         let text = self.configuration(["$MOUNT/data", "$RUN/apache"], web::BY_HAND, &[], fpm);
         let mut commands = vec![
             "mkdir -p $RUN/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),

@@ -65,8 +65,13 @@ impl Behind {
 
     /// Its socket, where it was started by hand.
     pub fn socket_by_hand(self) -> Option<&'static Path> {
-        (self == Behind::Fpm).then_some(Path::new("$RUN/php-fpm/socket"))
+        (self == Behind::Fpm).then(socket_by_hand)
     }
+}
+
+/// The socket of one that was started by hand.
+pub fn socket_by_hand() -> &'static Path {
+    Path::new("$RUN/php-fpm/socket")
 }
 
 /// The socket of the one that runs beside a server.

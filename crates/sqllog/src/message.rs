@@ -65,14 +65,16 @@ pub fn loads_file(text: &str) -> bool {
 /// server had it, off the filesystem under test, and is there already when the next trial comes.
 pub fn writes_file(text: &str) -> bool {
     let writes = |text: &Cow<str>| {
+        if script::verb(text) != Verb::Read {
+            return false;
+        }
         let lower = text.to_ascii_lowercase();
         let is_named = |(at, word): (usize, &str)| {
             let (before, name) = (&lower[..at], lower[at + word.len()..].trim_start());
             let is_in_quotes = !before.matches('\'').count().is_multiple_of(2);
             before.trim_end().ends_with("into") && name.starts_with(['\'', '"']) && !is_in_quotes
         };
-        script::verb(text) == Verb::Read
-            && ["outfile", "dumpfile"].into_iter().any(|word| lower.match_indices(word).any(is_named))
+        ["outfile", "dumpfile"].into_iter().any(|word| lower.match_indices(word).any(is_named))
     };
     statements(text, true).iter().any(writes)
 }

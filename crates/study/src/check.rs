@@ -356,9 +356,11 @@ impl<'a> Checker<'a> {
 
     fn name(&mut self, name: &str) {
         let written = self.root.get("name");
+        // That it can't be anything else than a text is said already.
         if written.is_some_and(|node| !node.json().is_string()) {
-            // That it can't be this is said.
-        } else if name.is_empty() {
+            return;
+        }
+        if name.is_empty() {
             self.wrong("the study has no name", None, "name = \"…\" at the top of the file");
         } else if !is_name(name) {
             let span = written.and_then(|node| node.span.clone());

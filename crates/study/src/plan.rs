@@ -320,13 +320,12 @@ impl<S: Clone> Plan<S> {
             let names = |(factor, level): (&String, &String)| [format!("{factor}={level}"), with_factor(factor, level)];
             scenario.levels.iter().flat_map(names).chain([scenario.label.clone()]).collect()
         };
-        let is_whole = |word: &String| self.scenarios.iter().any(|scenario| texts(scenario).contains(word));
-        let (whole, parts): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| is_whole(word));
-        self.scenarios.retain(|scenario| {
-            let texts = texts(scenario);
-            let has_part = || parts.iter().any(|part| texts.iter().any(|text| text.contains(part.as_str())));
-            whole.iter().any(|word| texts.contains(word)) || has_part()
-        });
+        let texts: Vec<Vec<String>> = self.scenarios.iter().map(texts).collect();
+        let (whole, parts): (Vec<&String>, Vec<&String>) =
+            words.iter().partition(|word| texts.iter().any(|texts| texts.contains(word)));
+        let is_meant = |text: &String| whole.contains(&text) || parts.iter().any(|part| text.contains(part.as_str()));
+        let mut kept = texts.iter().map(|texts| texts.iter().any(is_meant));
+        self.scenarios.retain(|_| kept.next().unwrap_or(false));
         self.settle();
     }
 

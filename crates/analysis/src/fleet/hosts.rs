@@ -37,13 +37,19 @@ pub(super) fn hosts(contents: &Contents) -> (Vec<FleetHost>, Vec<MachineKind>) {
 }
 
 /// Marks hosts whose members ran in a kernel that had an earlier host's: names say nothing of that, as containers have their own.
-fn find_again(contents: &Contents, hosts: &mut [FleetHost]) {
+fn find_again<'a>(contents: &'a Contents, hosts: &mut [FleetHost]) {
     let host_of = host_of_members(hosts);
-    let run_of = |session: &Session| Some((session.machine.get(KERNEL_RUN)?.clone(), *host_of.get(&session.member?)?));
-    let runs: Vec<(String, usize)> = contents.sessions.iter().filter_map(run_of).collect();
+    let of_session =
+        |session: &'a Session| Some((&**session.machine.get(KERNEL_RUN)?, *host_of.get(&session.member?)?));
+    let runs: Vec<(&str, usize)> = contents.sessions.iter().filter_map(of_session).collect();
+    let mut firsts: BTreeMap<&str, usize> = BTreeMap::new();
     for (run, host) in &runs {
-        let first = runs.iter().filter(|other| other.0 == *run).map(|other| other.1).min();
-        hosts[*host].is_again = first.filter(|first| first != host).or(hosts[*host].is_again);
+        let first = firsts.entry(run).or_insert(*host);
+        *first = (*first).min(*host);
+    }
+    for (run, host) in runs {
+        let first = firsts[run];
+        hosts[host].is_again = (first != host).then_some(first).or(hosts[host].is_again);
     }
 }
 

@@ -5,6 +5,13 @@ use sqllog::{LeftOut, Options, Reason, read};
 const SLOW_HEAD: &str = "# Time: 261126 10:00:00\n# User@Host: joe[joe] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n\
                          # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=1;\n";
 
+/// How many of these of MariaDB's general log are replayed, and what is left out.
+fn of_general_log(asked: &[&str]) -> (u64, LeftOut) {
+    let text: String = asked.iter().map(|asked| format!("261126 10:00:00\t    8 Query\t{asked}\n")).collect();
+    let log = read(&text, &Options::default()).expect("a log");
+    (log.statements(), log.left_out)
+}
+
 /// As a copy of a log ends that is still written: without its condition it is another statement.
 #[test]
 fn a_statement_without_its_end() {
@@ -66,9 +73,7 @@ fn a_statement_that_reads_a_file() {
         "SELECT 'LOAD DATA'",
         "LOAD INDEX INTO CACHE t",
     ];
-    let text: String = asked.iter().map(|asked| format!("261126 10:00:00\t    8 Query\t{asked}\n")).collect();
-    let log = read(&text, &Options::default()).expect("a log");
-    assert_eq!((log.statements(), log.left_out), (2, [(Reason::LoadData, 3)].into()));
+    assert_eq!(of_general_log(&asked), (2, [(Reason::LoadData, 3)].into()));
 }
 
 /// It stayed in the machine's own folders, where the next trial met it.
@@ -82,9 +87,7 @@ fn a_statement_that_writes_a_file() {
         "SELECT outfile FROM exports INTO @name",
         "SELECT 'into outfile'",
     ];
-    let text: String = asked.iter().map(|asked| format!("261126 10:00:00\t    8 Query\t{asked}\n")).collect();
-    let log = read(&text, &Options::default()).expect("a log");
-    assert_eq!((log.statements(), log.left_out), (3, [(Reason::IntoFile, 3)].into()));
+    assert_eq!(of_general_log(&asked), (3, [(Reason::IntoFile, 3)].into()));
 }
 
 /// What follows would be read as of that encoding, and be another text.

@@ -36,9 +36,9 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     let plan = &loaded.plan;
     let refused = requirements::refused(plan, &loaded.work).into_iter().map(|(label, error)| (label, in_words(&error)));
     let refused: Vec<(String, String)> = refused.collect();
-    let (measured, other) = match measured::find(&loaded) {
-        // A member's results are a folder.
-        _ if args.run.member.is_some() => (None, None),
+    // A member's results are a folder.
+    let found = if args.run.member.is_some() { Ok(None) } else { measured::find(&loaded) };
+    let (measured, other) = match found {
         Ok(measured) => (measured, None),
         Err(other) => (None, Some(other)),
     };
